@@ -240,6 +240,12 @@ def test_the_machine_is_imported_by_capture_alone():
     assert not wrong, "\n".join(wrong)
 
 
+def test_assumptions_alone_begin_capture_anew():
+    wrong = [str(p.relative_to(ROOT)) for p in sorted(ROOT.rglob("*.py"))
+             if "raise Restart" in p.read_text() and p.name != "assumptions.py"]
+    assert not wrong, wrong
+
+
 @pytest.mark.parametrize("source, in_function, below_code", [
     ("def f():\n    from . import x\n", True, False),
     ("def f():\n    pass\n\nfrom . import x\n", False, True),

@@ -81,7 +81,7 @@ def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: Assumptions) -> Captured:
     machine = Machine(Recorder, options, assumptions)
     drawn_so_far = outside_generators.states()
-    assumptions.counting.assumed.clear()
+    assumptions.begin_attempt()
     try:
         with torch.no_grad():
             inputs = Inputs(machine, fn, args, kwargs)

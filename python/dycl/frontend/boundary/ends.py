@@ -29,7 +29,7 @@ from ...calling.states.buffer import Buffer
 from ...calling.templates import Template
 from ...calling.wording import leaf_names
 from ...objects import IdentityDict, plain_object, reached
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..graph.program import INT, HostNode, Raise, Return, Value
 from ..library import lru_cache
 from ..machine.exceptions import cleans_up
@@ -105,7 +105,6 @@ class Outputs:
         self.owned: IdentityDict | None = None  # what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
         self.buffers = {id(machine.recorder.real.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
-        self.again = ""  # why capture begins anew, once all ends were looked at
         try:
             self._collect(machine)
         except CaptureRefusal as refusal:
@@ -126,7 +125,7 @@ class Outputs:
                 self.raising.append(self._end(state, None, raises=True))
             else:
                 self.ends.append(self._end(state, payload))
-        self.begin_anew()
+        machine.assumptions.states.settle()
         self.roots = [r for r in machine.recorder.real.roots
                       if any(r in e.roots for e in (*self.ends, *self.raising))]
         shared_arrays.refuse_shared(machine, self.roots)
@@ -136,13 +135,13 @@ class Outputs:
         for end in (*self.ends, *self.raising):
             machine.activate(end.state)
             end.state_values = self._state_values(end)
-        self.begin_anew()
+        machine.assumptions.states.settle()
         self.held_tensors = HeldTensors(machine, self.inputs, [*self.ends, *self.raising])
         self.orders_differ = self._orders_differ()
         self._assemble()
         for end in self.raising:
             self._keep(end)
-        self.begin_anew()
+        machine.assumptions.states.settle()
 
     def _note_changed(self, machine) -> None:
         heap = machine.heap
@@ -169,10 +168,6 @@ class Outputs:
                 whole = isinstance(x, list) or name in ("*", "+")
                 if whole or (id(x), name) not in state.stored:
                     self.m.loaded.setdefault((id(x), "*" if whole else name), x)
-
-    def begin_anew(self) -> None:
-        if self.again:
-            raise Restart(self.again)
 
     # ---- exceptions --------------------------------------------------------------------------
 
@@ -418,7 +413,7 @@ class Outputs:
     def _declare(self, owner: Any, name: Any, initial: Any, value: Any) -> None:
         m = self.m
         if is_plain(initial):
-            self.again = f"{declare(m.assumptions, owner, name, initial)} is a state"
+            m.assumptions.states.due = f"{declare(m.assumptions, owner, name, initial)} is a state"
             return
         if isinstance(owner, dict) and _is_library_cache(owner):
             return
@@ -430,7 +425,7 @@ class Outputs:
             return
         if (array.begin_written(m, self.inputs.model, owner) if isinstance(owner, np.ndarray)
                 else array.begin(m, self.inputs.model, owner, name, initial)):
-            self.again = "a numpy array is a state"
+            m.assumptions.states.due = "a numpy array is a state"
             return
         if is_whole(owner):
             raise changed_outside(owner)
@@ -534,7 +529,7 @@ class Outputs:
         combinations = self.m.assumptions.combinations
         if end.chosen and tuple(end.chosen) not in combinations:
             combinations.append(tuple(end.chosen))
-            self.again = "attributes hold another combination of values"
+            self.m.assumptions.states.due = "attributes hold another combination of values"
         return found
 
 

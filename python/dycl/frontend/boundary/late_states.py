@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects import is_entry_name
-from ..diagnostics import Restart
 from .attribute_values import UNKNOWN, LeftValues
 from .states import attribute, choice
 from .states.attribute import is_plain
@@ -42,4 +41,4 @@ def declare(machine: Any) -> None:
                 continue
             label = choice.declare(assumptions, owner, name, [known, value])
         assumptions.first.setdefault((owner_id, name), initial)
-        raise Restart(f"{label} is read late")
+        assumptions.states.begin_anew(f"{label} is read late")

@@ -3,7 +3,8 @@
 
 An `Assumption` is made about places of the program, most often where an attempt finds that it cannot go on without:
 capture begins anew with it. One that is a guess may be wrong. Where an attempt that made guesses ends in a refusal they
-are taken back, one kind after the other, and capture begins anew without; they are not made again.
+are taken back, one kind after the other, and capture begins anew without; they are not made again. A `Finding` says
+something of each place, such as which state between calls it is: it holds for all later attempts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,21 @@ from ..diagnostics import Restart
 from ..values.text import Texts
 
 
-class Assumption:
+class _Taught:
+    """What an attempt taught."""
+
+    due = ""  # why capture begins anew, once the attempt has looked at all it can
+
+    def begin_anew(self, why: str) -> NoReturn:
+        raise Restart(why)
+
+    def settle(self) -> None:
+        if self.due:
+            self.due, why = "", self.due
+            self.begin_anew(why)
+
+
+class Assumption(_Taught):
     """One kind. Each place is untried, assumed or refuted."""
 
     def __init__(self, why: str, guess: str = ""):
@@ -29,13 +44,17 @@ class Assumption:
 
     def assume(self, *places: Any) -> NoReturn:
         self.assumed.update(places)
-        raise Restart(self.why)
+        self.begin_anew(self.why)
 
     def refute(self, refusal: Exception | None) -> None:
         if self.guess and self.assumed:
             self.refuted |= self.assumed
             self.assumed, self.refusal = set(), refusal
-            raise Restart(self.guess)
+            self.begin_anew(self.guess)
+
+
+class Finding(_Taught, dict):
+    """Place -> what is so there."""
 
 
 class Assumptions:
@@ -54,7 +73,7 @@ class Assumptions:
         self.counting = Assumption("loops only count", "unrolling loops that only count")
         # (code, loop header): unrolled, for its states met others that had not come through it
         self.never_begun_anew = Assumption("unrolling loops that were begun anew")
-        self.states: dict = {}  # (kind, id...) -> declared state slots
+        self.states = Finding()  # (kind, id of the owner, key) -> a declared state (boundary/states/)
         self.first: dict = {}  # (id of the owner, key) -> what an attribute that is a state holds before the first call
         # (id of the owner, key) -> an attribute that is written and that no path had read before
         # (boundary/late_states.py)
@@ -65,7 +84,11 @@ class Assumptions:
         self.layout = Assumption("tensors lie in memory differently")
         # instructions whose numpy arrays get contents of run time (state/numpy_memory.py)
         self.run_time_arrays = Assumption("a numpy array gets contents of run time")
-        self.open_axes: dict = {}  # key of a tensor state -> the axes whose extents change from call to call
+        self.open_axes = Finding()  # key of a tensor state -> the axes whose extents change from call to call
+
+    def begin_attempt(self) -> None:
+        self.counting.assumed.clear()
+        self.states.due = ""
 
     def refute(self, refusal: Exception) -> None:
         """What this attempt came to was refused: without the guesses that led to it, it may not be."""

@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..graph.program import Value
 from .scalar import RtInt, RtScalar
 from .text import Changed, Chosen, Formatted, Joined, RtText
@@ -99,7 +99,7 @@ def numbers(m: Any, texts: Any) -> list[int]:
             raise CaptureRefusal("strings that are made of strings known only at run time again and again, "
                                  "as in a loop",
                                  "keep their parts in a list", kind="escape.str")
-        raise Restart("strings that were not known when all were asked")
+        m.assumptions.chosen_texts.begin_anew("strings that were not known when all were asked")
     return [table.numbers[text] for text in texts]
 
 

@@ -11,15 +11,15 @@ import torch
 from ....calling import places
 from ....calling.state_values import tensors_of
 from ....calling.states.array import ArrayState, as_tensor
-from ...diagnostics import CaptureRefusal, Restart
-from ...graph.program import TensorType, Value
+from ...diagnostics import CaptureRefusal
+from ...graph.program import Value
 from ...state.contents import memory_of
 from ...values import list_kinds
 from ...values.array import DTYPES, RtArray, is_array
 from ...values.growing import taken_apart
 from .. import shared_arrays
 from ..tensor_states import cells_of, tensors_in
-from .declared import Declared, add, changed_axes, fits, unique_label
+from .declared import Declared, add, fits, unique_label
 from .homes import only_home, sharing_memory
 
 
@@ -37,9 +37,8 @@ class Array(Declared):
         return not isinstance(self.first, np.ndarray)
 
     def enter(self, inputs: Any) -> None:
-        axes = inputs.m.assumptions.open_axes.get((self.kind, id(self.owner), self.key), frozenset())
         example = as_tensor(np.array(self.first))
-        handle, value = inputs.m.recorder.input_tensor(example, self.label, None, open_axes=axes)
+        handle, value = inputs.m.recorder.input_tensor(example, self.label, None, open_axes=self.open_axes(inputs.m))
         inputs.m.recorder.real.register_attribute(None, inputs.m.recorder.real.roots[-1])
         self.made = RtArray(handle, scalar=self.is_number)
         inputs.declare(ArrayState([self.label], self.owner, self.key, value.type.dtype,
@@ -54,7 +53,7 @@ class Array(Declared):
         tensor = ends.m.recorder.real.lift(ends.m.arrays.tensor(current))
         value, initial = ends.value(tensor), ends.m.graph.states[number][1].type
         if not fits(value.type, initial):
-            self._open_axes(ends.m, initial, value.type)
+            self.widen(ends.m, initial, value.type)
             self._refuse_type()
         if current is self.made:
             end.in_place.add((id(self.owner), self.key))
@@ -65,15 +64,6 @@ class Array(Declared):
     def _refuse_type(self) -> None:
         raise CaptureRefusal(f"the numpy array in the attribute {self.label} changes its type, dtype or number of dims "
                              "from call to call", "keep them", kind="state.type")
-
-    def _open_axes(self, m: Any, initial: TensorType, now: TensorType) -> None:
-        if now.dtype != initial.dtype or len(now.shape) != len(initial.shape):
-            return
-        known, place = m.assumptions.open_axes, (self.kind, id(self.owner), self.key)
-        axes = known.get(place, frozenset())
-        if more := changed_axes(initial, now) - axes:
-            known[place] = axes | more
-            raise Restart(f"{self.label} changes its shape")
 
     def _refuse_second_names(self, ends: Any, end: Any, current: Any, tensor: torch.Tensor) -> None:
         """The next call finds an array whose memory nobody else has that it knows."""

@@ -9,11 +9,11 @@ import torch
 
 from ....calling import places
 from ....calling.states import attribute
-from ...diagnostics import CaptureRefusal, Restart
-from ...graph.program import ScalarType, TensorType, Value
+from ...diagnostics import CaptureRefusal
+from ...graph.program import ScalarType, Value
 from ...values.scalar import kind_of
 from . import choice
-from .declared import Declared, add, changed_axes, fits, note_first, note_tensor, unique_label
+from .declared import Declared, add, fits, note_first, note_tensor, unique_label
 
 
 class Attribute(Declared):
@@ -28,7 +28,7 @@ class Attribute(Declared):
     def _give_up(self, ends: Any, current: Any, what: str, remedy: str) -> None:
         """Of several kinds: one of a few values, or refused."""
         if choice.begin(ends, self.owner, self.key, self.example, current):
-            ends.begin_anew()
+            ends.m.assumptions.states.settle()
         raise CaptureRefusal(f"the {what} from call to call", remedy, kind="state.type")
 
     def _changes_its_type(self, ends: Any, current: Any) -> None:
@@ -54,8 +54,7 @@ class Number(Attribute):
 class Tensor(Attribute):
     def enter(self, inputs: Any) -> None:
         m = inputs.m
-        axes = m.assumptions.open_axes.get((self.kind, id(self.owner), self.key), frozenset())
-        handle, value = m.recorder.input_tensor(self.example, self.label, None, open_axes=axes)
+        handle, value = m.recorder.input_tensor(self.example, self.label, None, open_axes=self.open_axes(m))
         root = m.recorder.real.roots[-1]
         m.recorder.real.register_attribute((id(self.owner), self.key), root)
         inputs.put(self.owner, self.key, handle)
@@ -69,25 +68,14 @@ class Tensor(Attribute):
             self._changes_its_type(ends, current)
         value, initial = ends.value(current), ends.m.graph.states[number][1].type
         if not fits(value.type, initial):
-            self._open_axes(ends, initial, current)
+            if any(type(d) is not int for d in current.shape):
+                self.widen(ends.m, initial, current)
             self._give_up(ends, current, f"tensor attribute {self.label} changes its shape or dtype",
                           "keep its shape, or pass it in and return it")
         return [value]
 
     def slots(self, ends: Any) -> dict[int, Any]:
         return {ends.inputs.number_of(self): (id(self.owner), self.key)}
-
-    def _open_axes(self, ends: Any, initial: TensorType, value: torch.Tensor) -> None:
-        """Begins anew with extents that may change from call to call."""
-        known, place = ends.m.assumptions.open_axes, (self.kind, id(self.owner), self.key)
-        axes = known.get(place, frozenset())
-        if (value.dtype != initial.dtype or value.dim() != len(initial.shape)
-                or all(type(d) is int for d in value.shape)):
-            return
-        more = changed_axes(initial, value)
-        if more - axes:
-            known[place] = axes | more
-            raise Restart(f"{self.label} changes its shape")
 
 
 def is_plain(initial: Any) -> bool:

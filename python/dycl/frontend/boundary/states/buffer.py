@@ -8,7 +8,6 @@ from typing import Any
 from .... import generators
 from ....calling.states import buffer
 from ....calling.states.generator import Generator
-from ...diagnostics import Restart
 from ...graph.program import Value
 from .choice import open_choice
 from .declared import Declared, add, unique
@@ -31,11 +30,9 @@ class Buffer(Declared):
 def declare_written(ends: Any) -> None:
     """Buffers written in place must be states: begin anew if they were taken as constants."""
     assumptions = ends.m.assumptions
-    again = False
     for root in ends.roots:
         if root.is_constant:
             open_choice(assumptions, root.real)
             add(assumptions, Buffer(unique(root.name or "buffer", assumptions), root.real, None))
-            again = True
-    if again:
-        raise Restart("a buffer is a state")
+            assumptions.states.due = "a buffer is a state"
+    assumptions.states.settle()

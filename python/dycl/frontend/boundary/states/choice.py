@@ -18,7 +18,7 @@ from ....calling.state_values import alike, empty, filled, joined, opened, parts
 from ....calling.states import choice
 from ....calling.templates import NUMBERS, Number, Static, Template, Tensor
 from ....objects import is_entry_name, reached
-from ...diagnostics import CaptureRefusal, Restart
+from ...diagnostics import CaptureRefusal
 from ...graph.program import INT, ScalarType, Value
 from ...polyfills import builtins as polyfills
 from ...values.stand_in import OF_PARTS
@@ -89,25 +89,25 @@ class Choice(Declared):
                 return k
         known = ends.left_values.alternative(current)
         if known is not UNKNOWN:
-            self._widen(known, ends.left_values.unchanged)
+            self._widen(ends, known)
             self._widen_numbers(ends.m.assumptions, known)
         if known is UNKNOWN or len(self.values) == _MOST:
             if container.begin(ends, ends.m.assumptions.first.get((id(self.owner), self.key)), current):
-                ends.begin_anew()
+                ends.m.assumptions.states.settle()
             raise CaptureRefusal(f"the attribute {self.label} is read and changed by the model: "
                                  "a state between calls that is neither a number nor a tensor",
                                  "pass it in and return it, or keep a tensor of fixed shape", kind="state.type")
         self.values.append(known)
-        raise Restart(f"{self.label} has one more value")
+        ends.m.assumptions.states.begin_anew(f"{self.label} has one more value")
 
-    def _widen(self, new: Template, equal: Any) -> None:
+    def _widen(self, ends: Any, new: Template) -> None:
         """A tensor that differs from an earlier alternative in extents:
         one value for both (a cache that grows with every call)."""
         for k, value in enumerate(self.values):
-            wider = joined(value, new, equal) if isinstance(new, (Tensor, Node)) else None
+            wider = joined(value, new, ends.left_values.unchanged) if isinstance(new, (Tensor, Node)) else None
             if wider is not None and [*wider.leaves()] != [*value.leaves()]:
                 self.values[k] = wider
-                raise Restart(f"{self.label} changes its shape")
+                ends.m.assumptions.states.begin_anew(f"{self.label} changes its shape")
 
     def _widen_numbers(self, assumptions: Any, new: Template) -> None:
         """A number beside two others, or one that calls compute: any number of this kind."""
@@ -121,7 +121,7 @@ class Choice(Declared):
         if not isinstance(self.values[0], Number):
             self.values.append(Number(kind))
         assumptions.combinations = []
-        raise Restart(f"{self.label} is any number")
+        assumptions.states.begin_anew(f"{self.label} is any number")
 
     def _refuse_shared(self, end: Any, value: Any) -> None:
         """A list, dict or object in a state is made anew by each call: nobody else may hold it."""
@@ -197,7 +197,7 @@ def _begin(ends: Any, owner: Any, name: Any, initial: Any, value: Any) -> bool:
         raise _replaced_and_written(places.label(owner, name))
     assumptions.states.pop(("attribute", id(owner), name), None)
     note_first(assumptions, owner, name, initial)
-    ends.again = f"{declare(assumptions, owner, name, values)} is one of a few values"
+    assumptions.states.due = f"{declare(assumptions, owner, name, values)} is one of a few values"
     return True
 
 
@@ -226,7 +226,7 @@ def open_choice(assumptions: Any, real: torch.Tensor) -> None:
                 declared.values[:] = [wider if j == k else x
                                       for j, x in enumerate(declared.values) if j == k or not alike(x, wider)]
                 assumptions.combinations = []
-                raise Restart(f"{declared.label} is written in place")
+                assumptions.states.begin_anew(f"{declared.label} is written in place")
 
 
 def containers(value: Any) -> list:

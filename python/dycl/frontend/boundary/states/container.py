@@ -18,7 +18,7 @@ from ....calling import places
 from ....calling.nodes import List
 from ....calling.states.container import ContainerState
 from ....calling.templates import Rows, Template
-from ...diagnostics import CaptureRefusal, Restart
+from ...diagnostics import CaptureRefusal
 from ...graph.program import ListType, Value
 from ...state.kinds import install
 from ...values.element_templates import element_template
@@ -61,16 +61,16 @@ def begin(ends: Any, first: Any, *samples: Any) -> bool:
     and it is in one place."""
     if not _declare(ends.m, ends.inputs.model, first, samples):
         return False
-    ends.again = f"the length of a {type(first).__name__} changes"
+    ends.m.assumptions.states.due = f"the length of a {type(first).__name__} changes"
     return True
 
 
 def begin_at_once(m: Any, model: Any, first: Any) -> None:
     """Where the program is about to put something into it that no object of Python's can hold while compiling."""
     if isinstance(first, np.ndarray) and array.begin_written(m, model, first):
-        raise Restart("a numpy array is written in place")
+        m.assumptions.states.begin_anew("a numpy array is written in place")
     if _declare(m, model, first, ()):
-        raise Restart(f"a {type(first).__name__} holds what only the run knows")
+        m.assumptions.states.begin_anew(f"a {type(first).__name__} holds what only the run knows")
 
 
 def _declare(m: Any, model: Any, first: Any, samples: tuple) -> bool:
@@ -180,7 +180,7 @@ class Container(Declared):
                                  "keep tensors and numbers in it, of each kind in one of their own", kind="state.type")
         if wider != self.of:
             self.of = wider
-            raise Restart(f"elements of {self.label} differ")
+            m.assumptions.states.begin_anew(f"elements of {self.label} differ")
         self._refuse_second_names(ends, end, current, columns)
         return columns
 

@@ -32,9 +32,25 @@ class Declared:
         """Its states of the program that are tensors in attributes, by number -> where the attribute is."""
         return {}
 
+    @property
+    def place(self) -> tuple:
+        return self.kind, id(self.owner), self.key
+
+    def open_axes(self, m: Any) -> frozenset:
+        """The axes of the tensor it holds whose extents change from call to call."""
+        return m.assumptions.open_axes.get(self.place, frozenset())
+
+    def widen(self, m: Any, initial: TensorType, now: Any) -> None:
+        """Begins anew with extents that may change from call to call."""
+        known, axes = m.assumptions.open_axes, self.open_axes(m)
+        if now.dtype == initial.dtype and len(now.shape) == len(initial.shape):
+            known[self.place] = axes | _changed_axes(initial, now)
+            if known[self.place] != axes:
+                known.begin_anew(f"{self.label} changes its shape")
+
 
 def add(assumptions: Any, declared: Declared) -> None:
-    assumptions.states[declared.kind, id(declared.owner), declared.key] = declared
+    assumptions.states[declared.place] = declared
 
 
 def is_declared(assumptions: Any, owner: Any, key: Any, *kinds: str) -> bool:
@@ -77,7 +93,7 @@ def unique(name: str, assumptions: Any) -> str:
     return candidate
 
 
-def changed_axes(initial: TensorType, now: Any) -> frozenset:
+def _changed_axes(initial: TensorType, now: Any) -> frozenset:
     """The axes along which a tensor of the same rank has another extent, or one known only at run time."""
     return frozenset(k for k, (a, b) in enumerate(zip(initial.shape, now.shape)) if type(b) is not int or a != b)
 
