@@ -5,52 +5,34 @@ namespace dycl::backends::linear_algebra {
 
 // ---- triangular systems and Cholesky ----------------------------------------------------------------
 
-namespace {
-
-// Step by step, as the formulas say: the library leaves out products with 0, which a NaN or an infinity makes NaN.
 template <typename T>
-void substitute_plainly(bool left, bool upper, bool turned, bool unit, int m, int n, const T* a, T* b) {
-  const std::int64_t order = left ? m : n, count = left ? n : m;
-  const bool backward = upper != (turned != !left);  // b M is M' b', of the transposed matrix
-  const auto at = [&](std::int64_t i, std::int64_t j) { return turned == left ? a[i * order + j] : a[j * order + i]; };
-  const auto of = [&](std::int64_t i, std::int64_t j) -> T& { return left ? b[j * m + i] : b[i * m + j]; };
-  for (std::int64_t c = 0; c < count; ++c)
-    for (std::int64_t step = 0; step < order; ++step) {
-      const std::int64_t i = backward ? order - 1 - step : step;
-      T sum = of(i, c);
-      for (std::int64_t k = backward ? i + 1 : 0; k < (backward ? order : i); ++k) sum -= at(i, k) * of(k, c);
-      of(i, c) = unit ? sum : sum / at(i, i);
-    }
+void substitute(const Item<T>& x, int n, const Triangle<T>& m, int count, const Matrix<T>& b) {
+  const Systems<T>& own = systems<T>();
+  own.solve(n, m, count, b, x.scratch.template take<T>(own.room_for(n)));
 }
 
 template <typename T>
-bool half_is_finite(const T* a, std::int64_t n, bool upper) {  // column by column
-  for (std::int64_t j = 0; j < n; ++j)
-    if (!all_finite(a + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return false;
+void solve_triangular(const Item<T>& x) {
+  T* out = x.own_or_scratch(0, x.size(1));
+  std::copy_n(x.in(1), x.size(1), out);
+  const Triangle<T> a{{x.in(0), x.rows(0), 1}, x.how.upper != 0, x.how.unit != 0};
+  const Matrix<T> b{out, x.columns(1), 1};
+  if (x.how.left)
+    substitute(x, x.rows(0), a, x.columns(1), b);
+  else
+    substitute(x, x.rows(0), a.turned(), x.rows(1), b.turned());
+}
+
+namespace {
+
+template <typename T>
+bool half_is_finite(const T* a, std::int64_t n, bool upper) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (!all_finite(a + i * n + (upper ? i : 0), upper ? n - i : i + 1)) return false;
   return true;
 }
 
 }  // namespace
-
-template <typename T>
-void substitute(char side, char uplo, char trans, bool unit, int m, int n, const T* a, T* b) {
-  const bool upper = uplo == 'U';
-  if (!half_is_finite(a, side == 'L' ? m : n, upper) || !all_finite(b, std::int64_t{m} * n))
-    return substitute_plainly(side == 'L', upper, trans == 'T', unit, m, n, a, b);
-  const T one = 1;
-  const int lda = leading(side == 'L' ? m : n), ldb = leading(m);
-  const char diag = unit ? 'U' : 'N';
-  if (m > 0 && n > 0) Lapack<T>::trsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
-}
-
-// Read column by column, every matrix is its transpose: A X = B is X' A' = B', and the other half of A' is used.
-template <typename T>
-void solve_triangular(const Item<T>& x) {
-  T* b = x.own_or_scratch(0, x.size(1));
-  std::copy_n(x.in(1), x.size(1), b);
-  substitute(x.how.left ? 'R' : 'L', x.how.upper ? 'L' : 'U', 'N', x.how.unit != 0, x.columns(1), x.rows(1), x.in(0),
-             b);
-}
 
 template <typename T>
 void cholesky(const Item<T>& x) {
@@ -66,40 +48,39 @@ void cholesky(const Item<T>& x) {
   x.give_info(1, info);
 }
 
-// X' = B' (L L')^-1 or B' (U' U)^-1.
+// b := (L L')^-1 b or (U' U)^-1 b.
+template <typename T>
+static void substitute_both(const Item<T>& x, int n, const Triangle<T>& factor, int count, const Matrix<T>& b) {
+  substitute(x, n, factor.upper ? factor.turned() : factor, count, b);
+  substitute(x, n, factor.upper ? factor : factor.turned(), count, b);
+}
+
 template <typename T>
 void cholesky_solve(const Item<T>& x) {
   T* b = x.own_or_scratch(0, x.size(0));
   std::copy_n(x.in(0), x.size(0), b);
-  const bool upper = x.how.upper != 0;
-  const char uplo = upper ? 'L' : 'U';
-  substitute('R', uplo, upper ? 'T' : 'N', false, x.columns(0), x.rows(0), x.in(1), b);
-  substitute('R', uplo, upper ? 'N' : 'T', false, x.columns(0), x.rows(0), x.in(1), b);
+  const int n = x.rows(1);
+  substitute_both<T>(x, n, {{x.in(1), n, 1}, x.how.upper != 0}, x.columns(0), {b, x.columns(0), 1});
 }
 
 template <typename T>
 void cholesky_inverse(const Item<T>& x) {
   const int n = x.rows(0);
-  T* a = x.own_or_scratch(0, x.size(0));
-  std::copy_n(x.in(0), x.size(0), a);
+  const Triangle<T> given{{x.in(0), n, 1}, x.how.upper != 0};
   int info = 0;
-  const char uplo = x.how.upper ? 'L' : 'U';
-  if (!half_is_finite(a, n, uplo == 'U')) {
-    T* inverse = x.scratch.template take<T>(x.size(0));
-    std::fill_n(inverse, x.size(0), T(0));
-    for (std::int64_t i = 0; i < n; ++i) inverse[i * n + i] = T(1);
-    for (std::int64_t i = n - 1; i >= 0; --i)
-      if (a[i * n + i] == 0) info = static_cast<int>(i) + 1;
-    substitute('R', uplo, x.how.upper ? 'T' : 'N', false, n, n, a, inverse);
-    substitute('R', uplo, x.how.upper ? 'N' : 'T', false, n, n, a, inverse);
-    std::copy_n(inverse, x.size(0), a);
-    return x.give_info(1, info);
-  }
-  if (n > 0) Lapack<T>::potri(&uplo, &n, a, &n, &info, 1);
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < i; ++j)
-      (x.how.upper ? a[i * n + j] : a[j * n + i]) = x.how.upper ? a[j * n + i] : a[i * n + j];
+  for (std::int64_t i = n - 1; i >= 0; --i)
+    if (given.of.data[i * n + i] == 0) info = static_cast<int>(i) + 1;
   x.give_info(1, info);
+  T* to = x.out(0);
+  if (!to) return;
+  if (info != 0 || !half_is_finite(given.of.data, n, given.upper)) {
+    std::fill_n(to, x.size(0), T(0));
+    for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T(1);
+    return substitute_both<T>(x, n, given, n, {to, n, 1});
+  }
+  const Systems<T>& own = systems<T>();
+  T* inverse = x.scratch.template take<T>(x.size(0));
+  own.invert_square(n, given.upper ? given : given.turned(), to, inverse, x.scratch.template take<T>(own.room_for(n)));
 }
 
 // ---- indefinite symmetric matrices --------------------------------------------------------------------------
@@ -154,8 +135,8 @@ void ldl_solve(const Item<T>& x) {
   x.give(0, b);
 }
 
-template void substitute(char, char, char, bool, int, int, const float*, float*);
-template void substitute(char, char, char, bool, int, int, const double*, double*);
+template void substitute(const Item<float>&, int, const Triangle<float>&, int, const Matrix<float>&);
+template void substitute(const Item<double>&, int, const Triangle<double>&, int, const Matrix<double>&);
 template void solve_triangular(const Item<float>&);
 template void solve_triangular(const Item<double>&);
 template void cholesky(const Item<float>&);

@@ -91,8 +91,8 @@ void exponential_of_small(const Item<T>& x, int n, T* a, std::span<const double>
   product(n, a, odd, u);
   for (std::int64_t i = 0; i < count; ++i) a[i] = v[i] + u[i], v[i] -= u[i];
   int* pivots = x.scratch.template take<int>(n);
-  factor(n, n, v, pivots);
-  solve_factored('N', n, n, v, pivots, a);
+  factor(x, n, n, v, pivots);
+  solve_factored<T>(x, false, n, n, v, pivots, {a, n, 1});
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ template <typename T>
 void matrix_exp(const Item<T>& x) {
   const int n = x.rows(0);
   const std::int64_t count = x.size(0);
-  T* a = x.copy(0);  // the exponential of the transpose is the transpose
+  T* a = x.copy(0);  // to the library it is the transpose, whose powers are the powers' transposes
   T norm = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     T sum = 0;

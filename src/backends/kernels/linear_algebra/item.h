@@ -13,6 +13,7 @@
 
 #include "backends/kernels/linear_algebra.h"
 #include "backends/kernels/linear_algebra/lapack.h"
+#include "backends/kernels/linear_algebra/systems.h"
 
 namespace dycl::backends::linear_algebra {
 
@@ -146,17 +147,17 @@ void clear_other_half(T* a, std::int64_t n, bool upper) {
   for (std::int64_t i = 0; i < n; ++i) std::fill_n(a + i * n + (upper ? 0 : i + 1), upper ? i : n - i - 1, T(0));
 }
 
-// LU with pivots of m x n, column by column: LAPACK's info.
+// LU with pivots of m x n, row by row in place: LAPACK's info.
 template <typename T>
-int factor(int m, int n, T* a, int* pivots);
-// b := the solution of A b = b, or of A' b = b, for factored A.
+int factor(const Item<T>& x, int m, int n, T* a, int* pivots);
+// b := the solution of A b = b, or of A' b = b, for A as `factor` left it.
 template <typename T>
-void solve_factored(char trans, int n, int count, const T* lu, const int* pivots, T* b);
+void solve_factored(const Item<T>& x, bool transposed, int n, int count, const T* lu, const int* pivots,
+                    const Matrix<T>& b);
 
-// b := M^-1 b (side L) or b M^-1 (side R), m x n, for the triangular matrix M that `a` holds column by column or, with
-// trans T, its transpose.
+// b := M^-1 b, of n rows.
 template <typename T>
-void substitute(char side, char uplo, char trans, bool unit, int m, int n, const T* a, T* b);
+void substitute(const Item<T>& x, int n, const Triangle<T>& m, int count, const Matrix<T>& b);
 
 // The ops, for float and double.
 template <typename T>

@@ -7,17 +7,10 @@
 
 // clang-format off
 #define DYCL_LAPACK_ROUTINES(T, p)                                                                                      \
-  void p##getrf_(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info);                             \
-  void p##getrs_(const char* trans, const int* n, const int* r, const T* a, const int* lda, const int* pivots, T* b,    \
-                 const int* ldb, int* info, std::size_t);                                                               \
-  void p##trsm_(const char* side, const char* uplo, const char* trans, const char* diag, const int* m, const int* n,    \
-                const T* alpha, const T* a, const int* lda, T* b, const int* ldb, std::size_t, std::size_t,             \
-                std::size_t, std::size_t);                                                                              \
   void p##gemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const T* alpha, const T* a,   \
                 const int* lda, const T* b, const int* ldb, const T* beta, T* c, const int* ldc, std::size_t,           \
                 std::size_t);                                                                                           \
   void p##potrf_(const char* uplo, const int* n, T* a, const int* lda, int* info, std::size_t);                         \
-  void p##potri_(const char* uplo, const int* n, T* a, const int* lda, int* info, std::size_t);                         \
   void p##geqrf_(const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* size, int* info);        \
   void p##orgqr_(const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau, T* work,                 \
                  const int* size, int* info);                                                                           \
@@ -57,9 +50,7 @@ struct Lapack;
 #define DYCL_LAPACK_TABLE(T, p)                                                                                    \
   template <>                                                                                                      \
   struct Lapack<T> {                                                                                               \
-    static constexpr auto getrf = p##getrf_; static constexpr auto getrs = p##getrs_;                              \
-    static constexpr auto trsm = p##trsm_;   static constexpr auto gemm = p##gemm_;                                \
-    static constexpr auto potrf = p##potrf_; static constexpr auto potri = p##potri_;                              \
+    static constexpr auto gemm = p##gemm_;   static constexpr auto potrf = p##potrf_;                              \
     static constexpr auto geqrf = p##geqrf_; static constexpr auto orgqr = p##orgqr_;                              \
     static constexpr auto ormqr = p##ormqr_; static constexpr auto gesdd = p##gesdd_;                              \
     static constexpr auto syevd = p##syevd_; static constexpr auto geev = p##geev_;                                \

@@ -6,86 +6,59 @@ namespace dycl::backends::linear_algebra {
 namespace {
 
 template <typename T>
-void exchange_rows(std::int64_t rows, std::int64_t columns, T* a, std::int64_t i, std::int64_t j) {
-  for (std::int64_t k = 0; k < columns && i != j; ++k) std::swap(a[k * rows + i], a[k * rows + j]);
+void lu_factor_into(const Item<T>& x, T* lu, int* pivots, std::size_t info) {
+  std::copy_n(x.in(0), x.size(0), lu);
+  const int failed = factor(x, x.rows(0), x.columns(0), lu, pivots);
+  if (info) x.give_info(info, failed);
 }
 
-// Step by step, as the formulas say: the library leaves out products with 0, which a NaN or an infinity makes NaN.
+// In the order in which they were factored, or back.
 template <typename T>
-int factor_plainly(int m, int n, T* a, int* pivots) {
-  int info = 0;
-  for (std::int64_t k = 0; k < std::min(m, n); ++k) {
-    T* column = a + k * m;
-    std::int64_t p = k;
-    for (std::int64_t i = k + 1; i < m; ++i)
-      if (std::fabs(column[i]) > std::fabs(column[p])) p = i;
-    pivots[k] = static_cast<int>(p) + 1;
-    exchange_rows(m, n, a, k, p);
-    if (column[k] == 0) {
-      if (info == 0) info = static_cast<int>(k) + 1;
-      continue;
-    }
-    for (std::int64_t i = k + 1; i < m; ++i) column[i] /= column[k];
-    for (std::int64_t j = k + 1; j < n; ++j)
-      for (std::int64_t i = k + 1; i < m; ++i) a[j * m + i] -= column[i] * a[j * m + k];
+void exchange_rows(std::int64_t n, std::int64_t count, const int* pivots, bool back, const Matrix<T>& b) {
+  for (std::int64_t step = 0; step < n; ++step) {
+    const std::int64_t k = back ? n - 1 - step : step, other = pivots[k] - 1;
+    for (std::int64_t j = 0; j < count && other != k; ++j)
+      std::swap(b.data[k * b.row + j * b.column], b.data[other * b.row + j * b.column]);
   }
-  return info;
+}
+
+// The inverse of P A is the inverse of A with its columns exchanged: exchanges them back.
+template <typename T>
+void return_columns(const Item<T>& x, std::int64_t n, const int* pivots, T* a) {
+  std::int64_t* place = x.scratch.template take<std::int64_t>(n);
+  for (std::int64_t j = 0; j < n; ++j) place[j] = j;
+  for (std::int64_t k = 0; k < n; ++k) std::swap(place[k], place[pivots[k] - 1]);
+  T* row = x.scratch.template take<T>(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::copy_n(a + i * n, n, row);
+    for (std::int64_t j = 0; j < n; ++j) a[i * n + place[j]] = row[j];
+  }
 }
 
 }  // namespace
 
 template <typename T>
-int factor(int m, int n, T* a, int* pivots) {
-  if (!all_finite(a, std::int64_t{m} * n)) return factor_plainly(m, n, a, pivots);
-  int info = 0;
-  const int lda = leading(m);
-  if (m > 0 && n > 0) Lapack<T>::getrf(&m, &n, a, &lda, pivots, &info);
-  return info;
+int factor(const Item<T>& x, int m, int n, T* a, int* pivots) {
+  const Systems<T>& own = systems<T>();
+  return own.factor(m, n, a, pivots, x.scratch.template take<T>(own.room_for(m)));
 }
 
 template <typename T>
-void solve_factored(char trans, int n, int count, const T* lu, const int* pivots, T* b) {
-  int info = 0;
-  if (!all_finite(lu, std::int64_t{n} * n) || !all_finite(b, std::int64_t{n} * count)) {
-    const bool forward = trans == 'N';
-    for (int k = 0; k < n && forward; ++k) exchange_rows(n, count, b, k, pivots[k] - 1);
-    substitute('L', forward ? 'L' : 'U', trans, forward, n, count, lu, b);
-    substitute('L', forward ? 'U' : 'L', trans, !forward, n, count, lu, b);
-    for (int k = n - 1; k >= 0 && !forward; --k) exchange_rows(n, count, b, k, pivots[k] - 1);
-    return;
-  }
-  if (n > 0 && count > 0) Lapack<T>::getrs(&trans, &n, &count, lu, &n, pivots, b, &n, &info, 1);
+void solve_factored(const Item<T>& x, bool transposed, int n, int count, const T* lu, const int* pivots,
+                    const Matrix<T>& b) {
+  const Triangle<T> lower{{lu, n, 1}, false, true}, upper{{lu, n, 1}, true, false};
+  if (!transposed) exchange_rows(n, count, pivots, false, b);
+  substitute(x, n, transposed ? upper.turned() : lower, count, b);
+  substitute(x, n, transposed ? lower.turned() : upper, count, b);
+  if (transposed) exchange_rows(n, count, pivots, true, b);
 }
-
-namespace {
-
-template <typename T>
-bool takes_rows(int n, int count, const T* lu, const T* b) {
-  return n > 0 && count > 1 && all_finite(lu, std::int64_t{n} * n) && all_finite(b, std::int64_t{n} * count);
-}
-
-// X of A X = B in the place of B, which lies row by row: to the library that is B', and X' A' = B' is solved from the
-// right. Nothing is transposed, and its kernels for that side take half the time of those for the left on AVX-512.
-template <typename T>
-void solve_rows(int n, int count, const T* lu, const int* pivots, T* b) {
-  for (std::int64_t k = 0; k < n; ++k)
-    if (const std::int64_t other = pivots[k] - 1; other != k)
-      std::swap_ranges(b + k * count, b + (k + 1) * count, b + other * count);
-  const T one = 1;
-  Lapack<T>::trsm("R", "L", "T", "U", &count, &n, &one, lu, &n, b, &count, 1, 1, 1, 1);
-  Lapack<T>::trsm("R", "U", "T", "N", &count, &n, &one, lu, &n, b, &count, 1, 1, 1, 1);
-}
-
-}  // namespace
 
 template <typename T>
 void lu_factor(const Item<T>& x) {
-  const int m = x.rows(0), n = x.columns(0);
-  T* a = x.by_columns(0);
+  T* lu = x.own_or_scratch(0, x.size(0));
   int* pivots = x.template out<int>(1);
-  if (!pivots) pivots = x.scratch.template take<int>(std::min(m, n));
-  x.give_info(2, factor(m, n, a, pivots));
-  x.give(0, a);
+  if (!pivots) pivots = x.scratch.template take<int>(std::min(x.rows(0), x.columns(0)));
+  lu_factor_into(x, lu, pivots, 2);
 }
 
 template <typename T>
@@ -111,21 +84,16 @@ void lu_unpack(const Item<T>& x) {
 
 namespace {
 
-// X of A X = B, or of X A = B, which is A' X' = B': read row by row as columns, B is B' already.
+// X of A X = B or, on the right, of X A = B, which is A' X' = B'; of A' in the place of A if `adjoint`.
 template <typename T>
-void solve_sides(const Item<T>& x, std::size_t operand, int n, const T* lu, const int* pivots, bool of_transposed) {
+void solve_sides(const Item<T>& x, std::size_t operand, bool adjoint, const T* lu, const int* pivots) {
   T* out = x.out(0);
-  if (x.how.left && !of_transposed && out && takes_rows(n, x.columns(operand), lu, x.in(operand))) {
-    std::copy_n(x.in(operand), x.size(operand), out);
-    solve_rows(n, x.columns(operand), lu, pivots, out);
-  } else if (x.how.left) {
-    T* b = x.by_columns(operand);
-    solve_factored(of_transposed ? 'T' : 'N', n, x.columns(operand), lu, pivots, b);
-    x.give(0, b);
-  } else if (out) {
-    std::copy_n(x.in(operand), x.size(operand), out);
-    solve_factored(of_transposed ? 'N' : 'T', n, x.rows(operand), lu, pivots, out);
-  }
+  if (!out) return;
+  std::copy_n(x.in(operand), x.size(operand), out);
+  const bool left = x.how.left != 0;
+  const Matrix<T> b{out, x.columns(operand), 1};
+  const int n = left ? x.rows(operand) : x.columns(operand), count = left ? x.columns(operand) : x.rows(operand);
+  solve_factored(x, adjoint == left, n, count, lu, pivots, left ? b : b.turned());
 }
 
 }  // namespace
@@ -135,42 +103,46 @@ void lu_solve(const Item<T>& x) {
   const int n = x.rows(0);
   int* pivots = x.scratch.template take<int>(n);
   for (int i = 0; i < n; ++i) pivots[i] = std::clamp(x.template in<int>(1)[i], 1, n);
-  solve_sides(x, 2, n, x.by_columns(0), pivots, x.how.adjoint != 0);
+  solve_sides(x, 2, x.how.adjoint != 0, x.in(0), pivots);
 }
 
 template <typename T>
 void solve(const Item<T>& x) {
-  const int n = x.rows(0);
-  T* a = x.by_columns(0);
-  int* pivots = x.scratch.template take<int>(n);
-  x.give_info(1, factor(n, n, a, pivots));
-  solve_sides(x, 1, n, a, pivots, false);
+  T* lu = x.scratch.template take<T>(x.size(0));
+  int* pivots = x.scratch.template take<int>(x.rows(0));
+  lu_factor_into(x, lu, pivots, 1);
+  solve_sides(x, 1, false, lu, pivots);
 }
 
 template <typename T>
 void inverse(const Item<T>& x) {
   const int n = x.rows(0);
-  T* a = x.by_columns(0);
+  T* lu = x.scratch.template take<T>(x.size(0));
   int* pivots = x.scratch.template take<int>(n);
-  x.give_info(1, factor(n, n, a, pivots));
-  T* b = x.scratch.template take<T>(x.size(0));
-  std::fill_n(b, x.size(0), T(0));
-  for (std::int64_t i = 0; i < n; ++i) b[i * n + i] = T(1);
-  T* out = x.out(0);
-  if (out && takes_rows(n, n, a, b)) {
-    std::copy_n(b, x.size(0), out);
-    return solve_rows(n, n, a, pivots, out);
+  lu_factor_into(x, lu, pivots, 1);
+  T* to = x.out(0);
+  if (!to) return;
+  if (!all_finite(lu, x.size(0))) {  // what `invert` takes for 0 would be NaN
+    std::fill_n(to, x.size(0), T(0));
+    for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T(1);
+    return solve_factored(x, false, n, n, lu, pivots, {to, n, 1});
   }
-  solve_factored('N', n, n, a, pivots, b);
-  x.give(0, b);
+  const Systems<T>& own = systems<T>();
+  own.invert(n, lu, to, x.scratch.template take<T>(own.room_for(n)));
+  return_columns(x, n, pivots, to);
 }
 
 template <typename T>
 void det(const Item<T>& x) {
   const int n = x.rows(0);
-  T* a = x.how.adjoint ? x.copy(0) : x.by_columns(0);  // the determinant of A' is A's
+  T* a = x.scratch.template take<T>(x.size(0));
   int* pivots = x.scratch.template take<int>(n);
-  factor(n, n, a, pivots);
+  if (x.how.adjoint) {  // the determinant of A' is A's
+    turn(x.in(0), n, n, a);
+    factor(x, n, n, a, pivots);
+  } else {
+    lu_factor_into(x, a, pivots, 0);
+  }
   T parity = 1, product = 1, sign = 1, logarithm = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const T d = a[i * n + i];
@@ -184,10 +156,10 @@ void det(const Item<T>& x) {
   if (T* to = x.out(2)) *to = logarithm;
 }
 
-template int factor(int, int, float*, int*);
-template int factor(int, int, double*, int*);
-template void solve_factored(char, int, int, const float*, const int*, float*);
-template void solve_factored(char, int, int, const double*, const int*, double*);
+template int factor(const Item<float>&, int, int, float*, int*);
+template int factor(const Item<double>&, int, int, double*, int*);
+template void solve_factored(const Item<float>&, bool, int, int, const float*, const int*, const Matrix<float>&);
+template void solve_factored(const Item<double>&, bool, int, int, const double*, const int*, const Matrix<double>&);
 template void lu_factor(const Item<float>&);
 template void lu_factor(const Item<double>&);
 template void lu_unpack(const Item<float>&);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Triangular systems and LU of our own, in blocks of vectors: the library's (OpenBLAS's) take up to twice the time of
+// those that eager calls. A matrix lies at any two distances, so that its transpose and either order are the same to
+// them; no product is left out, so a NaN or an infinity goes where the formulas let it go.
+//
+// Compiled for several instruction sets; `systems` picks one for the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dycl::backends::linear_algebra {
+
+template <typename T>
+struct Matrix {
+  T* data = nullptr;
+  std::int64_t row = 0, column = 1;  // distances of neighbours
+
+  Matrix turned() const { return {data, column, row}; }
+};
+
+// The triangle of a matrix whose other half is not looked at; `unit`: its diagonal is 1.
+template <typename T>
+struct Triangle {
+  Matrix<const T> of;
+  bool upper = false, unit = false;
+
+  Triangle turned() const { return {of.turned(), !upper, unit}; }
+};
+
+template <typename T>
+struct Systems {
+  const char* name;
+  std::int64_t lanes;  // elements of a vector
+  // b := M^-1 b, of n rows. Its columns are solved in strips, in `room` (elements: `room_for`).
+  void (*solve)(std::int64_t n, const Triangle<T>& m, std::int64_t count, const Matrix<T>& b, T* room);
+  // LU with pivots of m x n, row by row in place: LAPACK's pivots, from 1, and its info.
+  int (*factor)(std::int64_t m, std::int64_t n, T* a, int* pivots, T* room);
+  // The inverse of L U, both in `lu` as `factor` leaves them, before columns are exchanged; into `to`, row by row.
+  void (*invert)(std::int64_t n, const T* lu, T* to, T* room);
+  // The inverse of M' M for the upper triangle m, row by row; `inverse`: memory of n x n.
+  void (*invert_square)(std::int64_t n, const Triangle<T>& m, T* to, T* inverse, T* room);
+
+  std::int64_t room_for(std::int64_t rows) const { return (rows + 1) * 2 * lanes; }
+};
+
+template <typename T>
+const Systems<T>& systems();
+
+// All that this processor can run, the best first; for tests.
+template <typename T>
+const Systems<T>* const* available_systems(std::size_t* count);
+
+}  // namespace dycl::backends::linear_algebra
