@@ -341,7 +341,10 @@ std::vector<Windows> windows() {
     return MaxPool::Axis{in, out, kernel, stride, dilation, pad};
   };
   const MaxPool::Axis none;
-  return {{"3 by 3, every second", {{none, axis(9, 3, 2, 1, 1), axis(11, 3, 2, 1, 1)}, 1}},
+  return {{"quarters", {{none, axis(6, 2, 2, 1, 0), axis(37, 2, 2, 1, 0)}, 1}},
+          {"quarters, few", {{none, axis(5, 2, 2, 1, 0), axis(4, 2, 2, 1, 0)}, 1}},
+          {"dilated, in blocks of 16", {{axis(4, 2, 1, 2, 1), axis(9, 3, 2, 2, 3), axis(8, 2, 1, 3, 2)}, 16}},
+          {"3 by 3, every second", {{none, axis(9, 3, 2, 1, 1), axis(11, 3, 2, 1, 1)}, 1}},
           {"one row", {{none, none, axis(17, 4, 1, 1, 2)}, 1}},
           {"every third, dilated", {{none, axis(10, 2, 3, 2, 0), axis(13, 3, 3, 2, 1)}, 1}},
           {"a volume", {{axis(4, 2, 2, 1, 1), axis(5, 3, 1, 1, 1), axis(6, 2, 2, 1, 0)}, 1}},

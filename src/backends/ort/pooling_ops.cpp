@@ -167,7 +167,7 @@ void run_part(void* data, std::size_t part) {
   const MaxPool& how = operand.how;
   const auto at = static_cast<std::int64_t>(part);
   const std::int64_t last = operand.planes * (at + 1) / shared.parts;
-  T* line = shared.lines + at * how.line();
+  T* line = how.lanes == 1 ? shared.lines + at * how.line() : nullptr;
   for (std::int64_t p = operand.planes * at / shared.parts; p < last; ++p) {
     const T* x = shared.x + p * how.places() * how.lanes;
     T* y = shared.y + p * how.results() * how.lanes;
@@ -182,7 +182,7 @@ template <typename T>
 bool Kernel<T>::pool(Calls& calls, OrtKernelContext* context, const Operand& operand, const T* x, T* y) const {
   const bool large = operand.in.count() >= kWorthThreads;
   const std::int64_t parts = large ? std::min<std::int64_t>(threads, operand.planes) : 1;
-  std::vector<T> lines(static_cast<std::size_t>(parts * operand.how.line()));
+  std::vector<T> lines(lanes == 1 ? static_cast<std::size_t>(parts * operand.how.line()) : 0);  // of plain planes
   Shared<T> shared{&operand, x, lines.data(), y, parts};
   if (parts > 1)
     return calls.ok(

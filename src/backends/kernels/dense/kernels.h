@@ -59,7 +59,7 @@ struct MaxPool {
 
   std::int64_t places() const { return axes[0].in * axes[1].in * axes[2].in; }
   std::int64_t results() const { return axes[0].out * axes[1].out * axes[2].out; }
-  std::int64_t line() const { return axes[2].in * lanes; }  // elements of the memory that `max_pool` is lent
+  std::int64_t line() const { return axes[2].in * lanes; }  // elements of the memory that `max_pool` is lent, of one lane
 };
 
 struct Kernels {
@@ -81,7 +81,7 @@ struct Kernels {
   // From the sums of the four gates, of `hidden` elements each, to the next cell and hidden state.
   void (*lstm_cell)(std::int64_t hidden, const float* in, const float* forget, const float* fresh, const float* shown,
                     const float* cell, float* next_hidden, float* next_cell);
-  // One plane from x to y; `line` has MaxPool::line() elements.
+  // One plane from x to y; `line` has MaxPool::line() elements where there is one lane.
   void (*max_pool)(const MaxPool& how, const float* x, float* line, float* y);
   void (*max_pool_of_doubles)(const MaxPool& how, const double* x, double* line, double* y);
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Max pooling for body.h, compiled once per instruction set as that is. A window is taken in two steps: the largest of
-// its rows, place by place, and of these the largest along the row. Both run over elements that lie beside each other.
+// Max pooling for body.h, compiled once per instruction set as that is. In a blocked layout each place is a vector, of
+// which a window takes the largest. In a plain one a window is taken in two steps: the largest of its rows, place by
+// place, and of these the largest along the row; windows of two by two, which are the most frequent, in one.
 #pragma once
 
 #include "backends/kernels/dense/kernels.h"
@@ -11,9 +12,14 @@ namespace {
 // A NaN stays, whichever of the two it is.
 template <typename T>
 inline T larger(T a, T b) {
-  const bool take = (b > a) | (b != b);
-  return take ? b : a;
+  return (b > a) | (b != b) ? b : a;
 }
+
+// Elements beside each other, read and written at any address.
+template <typename T, std::int64_t Lanes>
+struct Beside {
+  typedef T Vec __attribute__((vector_size(Lanes * sizeof(T))));  // NOLINT: an alias would lose the attribute
+};
 
 struct Results {
   std::int64_t first, last;
@@ -28,26 +34,23 @@ inline Results with_place_inside(const MaxPool::Axis& axis, std::int64_t k) {
 }
 
 // Of a line of places the largest of each window. Stride 0: the axis says.
-template <typename T, std::int64_t Lanes, std::int64_t Stride>
+template <typename T, std::int64_t Stride>
 inline void along(const MaxPool::Axis& axis, const T* line, T* y) {
   const std::int64_t stride = Stride ? Stride : axis.stride;
-  for (std::int64_t i = 0; i < axis.out * Lanes; ++i) y[i] = static_cast<T>(-__builtin_inff());
+  for (std::int64_t i = 0; i < axis.out; ++i) y[i] = static_cast<T>(-__builtin_inff());
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
     const Results results = with_place_inside(axis, k);
-    const T* from = line + (k * axis.dilation - axis.before) * Lanes;
+    const T* from = line + (k * axis.dilation - axis.before);
 #pragma GCC ivdep
-    for (std::int64_t i = results.first; i < results.last; ++i)
-#pragma GCC unroll 16
-      for (std::int64_t l = 0; l < Lanes; ++l)
-        y[i * Lanes + l] = larger(y[i * Lanes + l], from[i * stride * Lanes + l]);
+    for (std::int64_t i = results.first; i < results.last; ++i) y[i] = larger(y[i], from[i * stride]);
   }
 }
 
-template <typename T, std::int64_t Lanes>
+template <typename T>
 inline void along(const MaxPool::Axis& axis, const T* line, T* y) {
-  if (axis.stride == 1) return along<T, Lanes, 1>(axis, line, y);
-  if (axis.stride == 2) return along<T, Lanes, 2>(axis, line, y);
-  along<T, Lanes, 0>(axis, line, y);
+  if (axis.stride == 1) return along<T, 1>(axis, line, y);
+  if (axis.stride == 2) return along<T, 2>(axis, line, y);
+  along<T, 0>(axis, line, y);
 }
 
 // The largest of the rows of the windows (depth, height), place by place: in `line`, or where the only row is.
@@ -76,18 +79,81 @@ inline const T* of_rows(const MaxPool& how, std::int64_t depth, std::int64_t hei
   return rows == 1 ? only : line;
 }
 
-template <typename T>
-void max_pool(const MaxPool& how, const T* x, T* line, T* y) {
+// Where the places of a window begin and end: those of the padding are left out.
+struct Reach {
+  std::int64_t first, end;
+};
+
+inline Reach reach_of(const MaxPool::Axis& axis, std::int64_t result) {
+  const std::int64_t start = result * axis.stride - axis.before, end = start + axis.kernel * axis.dilation;
+  const std::int64_t first = start >= 0 ? start : start + (axis.dilation - 1 - start) / axis.dilation * axis.dilation;
+  return {first, end < axis.in ? end : axis.in};
+}
+
+// A blocked layout: the largest of a window is of vectors.
+template <typename T, std::int64_t Lanes>
+void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
+  using Vec = typename Beside<T, Lanes>::Vec;
   const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
   for (std::int64_t i = 0; i < d.out; ++i)
-    for (std::int64_t j = 0; j < h.out; ++j, y += w.out * how.lanes) {
-      const T* rows = of_rows(how, i, j, x, line);
-      switch (how.lanes) {
-        case 1: along<T, 1>(w, rows, y); break;
-        case 8: along<T, 8>(w, rows, y); break;
-        default: along<T, 16>(w, rows, y); break;
+    for (std::int64_t j = 0; j < h.out; ++j)
+      for (std::int64_t k = 0; k < w.out; ++k, y += Lanes) {
+        const Reach in_d = reach_of(d, i), in_h = reach_of(h, j), in_w = reach_of(w, k);
+        Vec most = Vec{} - static_cast<T>(__builtin_inff());
+        for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
+          for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
+            const T* row = x + (a * h.in + b) * w.in * Lanes;
+            for (std::int64_t c = in_w.first; c < in_w.end; c += w.dilation) {
+              Vec at;
+              __builtin_memcpy(&at, row + c * Lanes, sizeof at);
+              most = (at > most) | (at != at) ? at : most;
+            }
+          }
+        __builtin_memcpy(y, &most, sizeof most);
       }
+}
+
+// Windows of two by two that lie beside each other, within a plane of two dims: what most networks ask for.
+inline bool is_quarters(const MaxPool& how) {
+  const auto halves = [](const MaxPool::Axis& axis) {
+    return axis.kernel == 2 && axis.stride == 2 && axis.dilation == 1 && axis.before == 0 && axis.out * 2 <= axis.in;
+  };
+  return how.axes[0].in == 1 && how.axes[0].out == 1 && how.axes[0].kernel == 1 && how.axes[0].before == 0 &&
+         halves(how.axes[1]) && halves(how.axes[2]);
+}
+
+template <typename T>
+void max_pool_of_quarters(const MaxPool& how, const T* x, T* y) {
+  constexpr std::int64_t kOnce = 8;  // results
+  using Vec = typename Beside<T, kOnce>::Vec;
+  using Pairs = typename Beside<T, 2 * kOnce>::Vec;
+  const MaxPool::Axis &h = how.axes[1], &w = how.axes[2];
+  for (std::int64_t j = 0; j < h.out; ++j, y += w.out) {
+    const T *upper = x + 2 * j * w.in, *lower = upper + w.in;
+    std::int64_t k = 0;
+    for (; k + kOnce <= w.out; k += kOnce) {
+      Pairs a, b;
+      __builtin_memcpy(&a, upper + 2 * k, sizeof a);
+      __builtin_memcpy(&b, lower + 2 * k, sizeof b);
+      const Pairs most = (b > a) | (b != b) ? b : a;
+      const Vec even = __builtin_shufflevector(most, most, 0, 2, 4, 6, 8, 10, 12, 14);
+      const Vec odd = __builtin_shufflevector(most, most, 1, 3, 5, 7, 9, 11, 13, 15);
+      const Vec larger_of_both = (odd > even) | (odd != odd) ? odd : even;
+      __builtin_memcpy(y + k, &larger_of_both, sizeof larger_of_both);
     }
+    for (; k < w.out; ++k)
+      y[k] = larger(larger(upper[2 * k], upper[2 * k + 1]), larger(lower[2 * k], lower[2 * k + 1]));
+  }
+}
+
+template <typename T>
+void max_pool(const MaxPool& how, const T* x, T* line, T* y) {
+  if (how.lanes == 8) return max_pool_of_blocks<T, 8>(how, x, y);
+  if (how.lanes == 16) return max_pool_of_blocks<T, 16>(how, x, y);
+  if (is_quarters(how)) return max_pool_of_quarters(how, x, y);
+  const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
+  for (std::int64_t i = 0; i < d.out; ++i)
+    for (std::int64_t j = 0; j < h.out; ++j, y += w.out) along<T>(w, of_rows(how, i, j, x, line), y);
 }
 
 }  // namespace
