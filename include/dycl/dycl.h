@@ -129,6 +129,12 @@ typedef struct dycl_load_options {
   /* If there are any: the file must be signed by one of these public keys, each its text or the file that holds it. */
   const char* const* trusted_keys;
   size_t trusted_key_count;
+  /* If one of the two is given, the file must be encrypted. The key's text, or the file that holds it; or a function
+   * that writes it, with its final zero, into `key` (of `size` bytes), for the name of the key that the file needs (64
+   * hexadecimal digits), and returns 0; anything else is an error. It is called once, within dycl_program_load. */
+  const char* decryption_key;
+  int32_t (*find_decryption_key)(void* context, const char* name, char* key, size_t size);
+  void* find_context;
 } dycl_load_options;
 
 /* `options` may be NULL: threads 0, spinning -1, the rest 0. Keys without a number of keys, and a struct_size that none

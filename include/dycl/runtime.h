@@ -180,6 +180,10 @@ struct LoadOptions {
   // checked before anything in it is read. It is then read into memory, not mapped, and consented to. A list without
   // keys is an error, not consent.
   std::optional<std::vector<std::string>> require_signature = {};
+  // The file must be encrypted (docs/trust.md). Called once, with the name of the key that it needs (64 hexadecimal
+  // digits); gives the key's text, or the file that holds it. It is decrypted into memory, checked whole before any of
+  // it is read; a signature that is required is looked for inside.
+  std::function<Result<std::string>(const std::string& name)> decryption_key = {};
 
   // Where a back end's plug-in is: an explicit file by back-end name, and folders looked
   // through before DYCL_PLUGIN_PATH, the library's and executable's folder and ../lib/dycl of both.
@@ -227,6 +231,7 @@ class DYCL_API Program {
   // By which this process can open the very bytes that were loaded (and checked, where a signature is required) while
   // the Program lives, whatever lies at the place they came from by then.
   std::filesystem::path file() const;
+  bool decrypted() const;  // those bytes came from an encrypted package
 
   // "model.py:12:5: RuntimeFailure: message" with the source line and help, for people.
   std::string describe(const Error& error) const;
@@ -236,7 +241,8 @@ class DYCL_API Program {
 
  private:
   explicit Program(std::unique_ptr<Parts> parts);
-  static Result<std::shared_ptr<const Program>> of(LoadOptions options, Container container, const std::string& name);
+  static Result<std::shared_ptr<const Program>> of(LoadOptions options, Container container, const std::string& name,
+                                                   bool decrypted);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -208,11 +208,19 @@ std::string hcfg(const runtime::Program& program) {
   return ir::print(unwrap(ir::parse(program.hcfg_text(), "the package's program", {.spans_from_text = false})));
 }
 
+// A function of the key's name.
+std::function<Result<std::string>(const std::string&)> key_from(nb::object function) {
+  return [function = share(std::move(function))](const std::string& name) -> Result<std::string> {
+    nb::gil_scoped_acquire gil;
+    return nb::cast<std::string>((*function)(name));
+  };
+}
+
 // `source`: a path, or the package itself as bytes.
 std::shared_ptr<const runtime::Program> load(
     nb::object source, int threads, int spinning, bool verify_weights, bool portable_only,
     bool allow_native_code, const std::vector<std::string>& require_signature,
-    const std::vector<std::filesystem::path>& plugin_folders,
+    nb::object decryption_key, const std::vector<std::filesystem::path>& plugin_folders,
     const std::map<std::string, std::map<std::string, std::string>>& engine_options, nb::dict host_functions,
     const std::string& host_framework, nb::object notice) {
   runtime::LoadOptions options;
@@ -222,6 +230,7 @@ std::shared_ptr<const runtime::Program> load(
   options.portable_only = portable_only;
   options.allow_native_code = allow_native_code;
   if (!require_signature.empty()) options.require_signature = require_signature;
+  if (!decryption_key.is_none()) options.decryption_key = key_from(std::move(decryption_key));
   options.plugin_folders = plugin_folders;
   for (auto& folder : nearby_plugin_folders()) options.plugin_folders.push_back(std::move(folder));
   options.engine_options = engine_options;
@@ -252,6 +261,7 @@ void bind_program(nb::module_& module) {
   c.def_static("load", &load, nb::arg("source"), nb::arg("threads") = 0, nb::arg("spinning") = -1,
                nb::arg("verify_weights") = false, nb::arg("portable_only") = false,
                nb::arg("allow_native_code") = false, nb::arg("require_signature") = std::vector<std::string>(),
+               nb::arg("decryption_key") = nb::none(),
                nb::arg("plugin_folders") = std::vector<std::filesystem::path>(),
                nb::arg("engine_options") = std::map<std::string, std::map<std::string, std::string>>(),
                nb::arg("host_functions") = nb::dict(), nb::arg("host_framework") = "torch",
@@ -295,6 +305,7 @@ void bind_program(nb::module_& module) {
         return result;
       },
       "[(name, backend, target, artifact bytes, call sites, readable name)]");
+  c.def_prop_ro("decrypted", &Program::decrypted, "from an encrypted package");
   c.def_prop_ro("target", [](const Program& p) { return p.target(); });
   c.def_prop_ro(
       "metadata", [](const Program& p) { return std::string(p.metadata()); }, "JSON text");

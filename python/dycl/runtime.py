@@ -30,19 +30,21 @@ __all__ = ["Cancellation", "InputError", "PackageError", "Program", "RunError", 
 
 Cancellation = native().Cancellation
 Keys = str | os.PathLike | Iterable[str | os.PathLike]
+Key = str | os.PathLike | Callable[[str], str | os.PathLike]
 
 
 def load(path: str | os.PathLike | bytes, *, threads: int = 0,
          host_functions: dict[str, Callable[..., Any]] | None = None, allow_native_code: bool = False,
-         require_signature: Keys | None = None) -> "Program":
+         require_signature: Keys | None = None, decryption_key: Key | None = None) -> "Program":
     """A saved program: its file, or the package itself as bytes. `threads`: of the engine within one call, at most
     1024; 0: as many as there are cores. `host_functions`: by name, functions of numpy arrays and numbers that the
-    program calls. `allow_native_code` and `require_signature`: as `dycl.load` has them."""
+    program calls. `allow_native_code`, `require_signature` and `decryption_key`: as `dycl.load` has them."""
     threads = checked_threads(threads)
     functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
     return Program(native().Program.load(package_of(path), threads=threads, host_functions=functions,
                                          host_framework="numpy", allow_native_code=allow_native_code,
-                                         require_signature=public_keys(require_signature)))
+                                         require_signature=public_keys(require_signature),
+                                         decryption_key=key_finder(decryption_key)))
 
 
 def package_of(given: str | os.PathLike | bytes | bytearray | memoryview) -> str | bytes:
@@ -58,6 +60,21 @@ def public_keys(given: Keys | None) -> list[str]:
     if not keys:
         raise InputError("require_signature names no key; give a public key, or the file that holds it")
     return [os.fspath(key) for key in keys]
+
+
+def key_finder(given: Key | None) -> Callable[[str], str] | None:
+    """The key's text or file for the name of a key, as the runtime asks for it."""
+    if given is None:
+        return None
+    find = given if callable(given) else lambda _: given
+
+    def found(name: str) -> str:
+        key = find(name)
+        if not isinstance(key, (str, os.PathLike)) or not os.fspath(key):
+            raise InputError("decryption_key is no key; give its text, the file that holds it, or a function of a "
+                             "key's name that gives one of these")
+        return os.fspath(key)
+    return found
 
 
 # What `with` has made the options of this thread's (or task's) calls; the last one holds.

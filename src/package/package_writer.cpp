@@ -17,6 +17,7 @@
 #include "package/readable_names.h"
 #include "package/temporary_file.h"
 #include "runtime/container.h"
+#include "runtime/package_file.h"
 #include "runtime/signature.h"
 #include "support/files.h"
 
@@ -269,19 +270,47 @@ Result<void> copy_package(const std::filesystem::path& from, const std::filesyst
   return target.publish();
 }
 
+namespace {
+
+template <typename Check>
+Result<void> write_whole(std::span<const std::uint8_t> bytes, const std::filesystem::path& to, Check check) {
+  DYCL_ASSIGN(TemporaryFile target, TemporaryFile::create(to));
+  DYCL_TRY(target.write(bytes));
+  DYCL_TRY(target.sync());
+  DYCL_TRY(check(target.path()));
+  return target.publish();
+}
+
+runtime::PackageKeys keys_of(const std::string& key) {
+  return {std::nullopt, [key](const std::string&) { return Result<std::string>(key); }};
+}
+
+}  // namespace
+
 Result<void> sign_package(const std::filesystem::path& from, const std::filesystem::path& to,
                           const std::string& secret_key) {
-  std::vector<std::uint8_t> bytes;
-  DYCL_TRY(runtime::Container::open_checked(from, [&](std::span<const std::uint8_t> file) -> Result<void> {
-    bytes.assign(file.begin(), file.end());
+  DYCL_ASSIGN(const runtime::MappedFile file, runtime::MappedFile::read(from));
+  DYCL_ASSIGN(const auto with_signature, runtime::signed_file(file.bytes(), secret_key));
+  return write_whole(with_signature, to, check_written);
+}
+
+Result<void> encrypt_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                             const std::string& key) {
+  DYCL_ASSIGN(const runtime::MappedFile file, runtime::MappedFile::read(from));
+  DYCL_ASSIGN(const auto encrypted, runtime::encrypted_file(file.bytes(), key));
+  return write_whole(encrypted, to, [&](const std::filesystem::path& written) -> Result<void> {
+    DYCL_ASSIGN(runtime::MappedFile again, runtime::open_package_file(written, keys_of(key)));
+    if (!std::ranges::equal(again.bytes(), file.bytes()))
+      return Error{ErrorKind::WriteFailed, to.string() + " cannot be read back", {}, {}, {}};
+    DYCL_TRY(runtime::Container::of(std::move(again)));
     return {};
-  }));
-  DYCL_ASSIGN(const auto with_signature, runtime::signed_file(bytes, secret_key));
-  DYCL_ASSIGN(TemporaryFile target, TemporaryFile::create(to));
-  DYCL_TRY(target.write(with_signature));
-  DYCL_TRY(target.sync());
-  DYCL_TRY(check_written(target.path()));
-  return target.publish();
+  });
+}
+
+Result<void> decrypt_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                             const std::string& key) {
+  DYCL_ASSIGN(const runtime::MappedFile file, runtime::open_package_file(from, keys_of(key)));
+  return write_whole(file.bytes(), to, check_written);
 }
 
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to) {

@@ -50,6 +50,12 @@ Result<void> copy_package(const std::filesystem::path& from, const std::filesyst
 Result<void> sign_package(const std::filesystem::path& from, const std::filesystem::path& to,
                           const std::string& secret_key);
 
+// The same encrypted, and decrypted again, with `key` (runtime/encryption.h).
+Result<void> encrypt_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                             const std::string& key);
+Result<void> decrypt_package(const std::filesystem::path& from, const std::filesystem::path& to,
+                             const std::string& key);
+
 // Copies a package without its debug section, and without its signature.
 Result<void> strip_package(const std::filesystem::path& from, const std::filesystem::path& to);
 

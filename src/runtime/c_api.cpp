@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C ABI over the C++ API: conversion of values, and errors instead of exceptions.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -213,6 +214,15 @@ const char* text_at(const std::vector<std::string>& texts, std::size_t i) {
   return i < texts.size() ? texts[i].c_str() : nullptr;
 }
 
+Result<std::string> found_key(const dycl_load_options& o, const std::string& name) {
+  constexpr std::size_t kLongest = 4096;  // a path, too
+  std::string key(kLongest, '\0');
+  if (o.find_decryption_key(o.find_context, name.c_str(), key.data(), key.size()) != 0)
+    return Error{ErrorKind::Missing, "find_decryption_key has no key of the name " + name, {}, {}, {}};
+  key.resize(strnlen(key.c_str(), kLongest - 1));
+  return key;
+}
+
 runtime::LoadOptions options_from(const dycl_load_options* given) {
   dycl_load_options o{};
   o.spinning = -1;
@@ -224,19 +234,41 @@ runtime::LoadOptions options_from(const dycl_load_options* given) {
   options.portable_only = o.portable_only != 0;
   options.allow_native_code = o.allow_native_code != 0;
   if (o.trusted_key_count > 0) options.require_signature.emplace(o.trusted_keys, o.trusted_keys + o.trusted_key_count);
+  if (o.decryption_key)
+    options.decryption_key = [key = std::string(o.decryption_key)](const std::string&) -> Result<std::string> {
+      return key;
+    };
+  if (o.find_decryption_key) options.decryption_key = [o](const std::string& name) { return found_key(o, name); };
   if (o.plugin_folder) options.plugin_folders.emplace_back(o.plugin_folder);
   return options;
+}
+
+// A newer header's fields are left out only where they say nothing.
+template <typename Options>
+Result<void> check_unknown_fields(const Options& o, const std::string& name) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&o);
+  if (o.struct_size <= sizeof o || std::all_of(bytes + sizeof o, bytes + o.struct_size, [](int b) { return b == 0; }))
+    return {};
+  return Error{ErrorKind::InvalidInput,
+               name + " has fields that this runtime does not know",
+               "use the runtime of the header",
+               {},
+               {}};
 }
 
 // Without them a caller who meant to require a signature would require none.
 Result<void> check_options(const dycl_load_options* o) {
   constexpr std::size_t kFirst = offsetof(dycl_load_options, allow_native_code);  // of the first release
+  constexpr std::size_t kSigned = offsetof(dycl_load_options, decryption_key);    // before packages were encrypted
   if (!o || o->struct_size == kFirst) return {};
   const auto wrong = [](std::string what, std::string help) {
     return Error{ErrorKind::InvalidInput, std::move(what), std::move(help), {}, {}};
   };
-  if (o->struct_size < sizeof *o)
+  if (o->struct_size < sizeof *o && o->struct_size != kSigned)
     return wrong("dycl_load_options.struct_size is " + std::to_string(o->struct_size), "set it to sizeof(options)");
+  DYCL_TRY(check_unknown_fields(*o, "dycl_load_options"));
+  if (o->struct_size >= sizeof *o && o->decryption_key && o->find_decryption_key)
+    return wrong("both decryption_key and find_decryption_key are given", "set one of them to NULL");
   if (o->trusted_key_count > 0) return check_pointers({{"trusted_keys", o->trusted_keys}});
   if (!o->trusted_keys) return {};
   return wrong("trusted_keys are given, and trusted_key_count is 0", "say how many there are, or set the keys to NULL");
@@ -373,7 +405,15 @@ dycl_error* dycl_run_set_options(dycl_run* run, const dycl_run_options* given) n
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}}));
     dycl_run_options o{};
-    if (given) std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
+    // With another size a caller who meant to end runs would end none.
+    if (given && given->struct_size < sizeof o)
+      return Error{ErrorKind::InvalidInput,
+                   "dycl_run_options.struct_size is " + std::to_string(given->struct_size),
+                   "set it to sizeof(options)",
+                   {},
+                   {}};
+    if (given) DYCL_TRY(check_unknown_fields(*given, "dycl_run_options"));
+    if (given) std::memcpy(&o, given, sizeof o);
     runtime::RunOptions options;
     options.deadline = std::chrono::nanoseconds(o.deadline_ns);
     options.step_limit = o.step_limit;

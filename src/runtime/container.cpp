@@ -14,7 +14,9 @@
 
 #include <zlib.h>
 
+#include "runtime/encryption.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -35,6 +37,7 @@ bool is_known(std::string_view name) {
 }
 
 Result<void> check_header(const FileHeader& header, std::size_t file_size) {
+  if (header.magic == kEncryptedMagic) return no_key_for_encrypted();
   if (header.magic != kMagic) {
     return Error{ErrorKind::InvalidPackage,
                  "not a DyCL package: the file starts with other bytes",
@@ -103,21 +106,49 @@ void set_file_size(std::span<std::uint8_t> file) {
   std::memcpy(file.data(), &header, sizeof header);
 }
 
+namespace {
+
+Error too_short(std::size_t size) {
+  return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+}
+
+// What is mapped for as long as the object lives, or until its end.
+struct Mapping {
+  std::span<std::uint8_t> bytes;
+  void end() {
+    if (!bytes.empty()) ::munmap(bytes.data(), bytes.size());
+    bytes = {};
+  }
+  ~Mapping() { end(); }
+};
+
+}  // namespace
+
 // A file in memory that `fill` fills and that then nobody changes.
 Result<MappedFile> MappedFile::filled(std::size_t size,
-                                      const std::function<Result<void>(std::span<std::uint8_t>)>& fill) {
-  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+                                      const std::function<Result<void>(std::span<std::uint8_t>)>& fill,
+                                      const Change& change) {
+  if (size < sizeof(FileHeader)) return too_short(size);
   const auto no_memory = [] {
     return Error{ErrorKind::RuntimeFailure, "no memory for the package", {}, {}, "MemoryError"};
   };
+  DYCL_TRY(check_fits_into_memory(size, "the package"));
   Descriptor file(::memfd_create("dycl-package", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // Blocks are asked for here: without them a write into the mapping would end the process.
-  if (!file.is_open() || ::posix_fallocate(file.number(), 0, static_cast<off_t>(size)) != 0) return no_memory();
+  if (!file.is_open()) return no_memory();
+  // Mapped first, for a limit of the process's addresses is seen there alone.
   void* writable = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
   if (writable == MAP_FAILED) return no_memory();
-  Result<void> done = fill({static_cast<std::uint8_t*>(writable), size});
-  ::munmap(writable, size);
-  if (!done) return std::move(done).error();
+  const std::span all(static_cast<std::uint8_t*>(writable), size);
+  Mapping mapping{all};
+  // Blocks are asked for here: without them a write into the mapping would end the process.
+  if (::posix_fallocate(file.number(), 0, static_cast<off_t>(size)) != 0) return no_memory();
+  DYCL_TRY(fill(all));
+  if (change) {
+    DYCL_ASSIGN(size, change(all));
+    if (size < sizeof(FileHeader)) return too_short(size);
+    if (::ftruncate(file.number(), static_cast<off_t>(size)) != 0) return no_memory();
+  }
+  mapping.end();
   if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     return Error{
         ErrorKind::RuntimeFailure, std::string("cannot seal the package: ") + std::strerror(errno), {}, {}, {}};
@@ -126,7 +157,7 @@ Result<MappedFile> MappedFile::filled(std::size_t size,
   return MappedFile(std::move(file), static_cast<const std::uint8_t*>(data), size, true);
 }
 
-Result<MappedFile> MappedFile::read(const std::filesystem::path& path) {
+Result<MappedFile> MappedFile::read(const std::filesystem::path& path, const Change& change) {
   DYCL_ASSIGN(const OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
   return filled(static_cast<std::size_t>(file.size), [&](std::span<std::uint8_t> to) -> Result<void> {
     for (std::size_t done = 0; done < to.size();) {
@@ -136,20 +167,20 @@ Result<MappedFile> MappedFile::read(const std::filesystem::path& path) {
       done += static_cast<std::size_t>(n);
     }
     return {};
-  });
+  }, change);
 }
 
-Result<MappedFile> MappedFile::copy_of(std::span<const std::uint8_t> bytes) {
+Result<MappedFile> MappedFile::copy_of(std::span<const std::uint8_t> bytes, const Change& change) {
   return filled(bytes.size(), [&](std::span<std::uint8_t> to) -> Result<void> {
     std::copy(bytes.begin(), bytes.end(), to.begin());
     return {};
-  });
+  }, change);
 }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   DYCL_ASSIGN(OpenFile file, open_regular_file(path, {ErrorKind::InvalidPackage, ErrorKind::InvalidPackage}));
   const auto size = static_cast<std::size_t>(file.size);
-  if (size < sizeof(FileHeader)) return damaged("header", "the file has only " + std::to_string(size) + " bytes");
+  if (size < sizeof(FileHeader)) return too_short(size);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.number(), 0);
   if (data == MAP_FAILED)
     return Error{ErrorKind::InvalidPackage, "cannot map " + path.string() + ": " + std::strerror(errno), {}, {}, {}};
@@ -194,18 +225,6 @@ Result<Container> Container::of(MappedFile file) {
 Result<Container> Container::open(const std::filesystem::path& path) {
   DYCL_ASSIGN(MappedFile file, MappedFile::open(path));
   return of(std::move(file));
-}
-
-Result<Container> Container::checked_of(MappedFile file,
-                                        const std::function<Result<void>(std::span<const std::uint8_t>)>& check) {
-  DYCL_TRY(check(file.bytes()));
-  return of(std::move(file));
-}
-
-Result<Container> Container::open_checked(const std::filesystem::path& path,
-                                          const std::function<Result<void>(std::span<const std::uint8_t>)>& check) {
-  DYCL_ASSIGN(MappedFile file, MappedFile::read(path));
-  return checked_of(std::move(file), check);
 }
 
 Result<void> Container::read_table() {

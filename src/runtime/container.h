@@ -81,8 +81,10 @@ class MappedFile {
  public:
   static Result<MappedFile> open(const std::filesystem::path& path);
   // The same as a copy in memory, which nobody can change after it was checked.
-  static Result<MappedFile> read(const std::filesystem::path& path);
-  static Result<MappedFile> copy_of(std::span<const std::uint8_t> bytes);
+  // `change` may change the copy before that, and says of how many bytes it is then.
+  using Change = std::function<Result<std::size_t>(std::span<std::uint8_t>)>;
+  static Result<MappedFile> read(const std::filesystem::path& path, const Change& change = nullptr);
+  static Result<MappedFile> copy_of(std::span<const std::uint8_t> bytes, const Change& change = nullptr);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -96,7 +98,8 @@ class MappedFile {
  private:
   MappedFile(Descriptor file, const std::uint8_t* data, std::size_t size, bool copy)
       : file_(std::move(file)), data_(data), size_(size), copy_(copy) {}
-  static Result<MappedFile> filled(std::size_t size, const std::function<Result<void>(std::span<std::uint8_t>)>& fill);
+  static Result<MappedFile> filled(std::size_t size, const std::function<Result<void>(std::span<std::uint8_t>)>& fill,
+                                   const Change& change);
   Descriptor file_;
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
@@ -116,11 +119,6 @@ class Container {
  public:
   static Result<Container> open(const std::filesystem::path& path);
   static Result<Container> of(MappedFile file);
-  // The same of a file that `check` has seen whole, before anything in it is read.
-  static Result<Container> open_checked(const std::filesystem::path& path,
-                                        const std::function<Result<void>(std::span<const std::uint8_t>)>& check);
-  static Result<Container> checked_of(MappedFile file,
-                                      const std::function<Result<void>(std::span<const std::uint8_t>)>& check);
 
   const MappedFile& file() const { return file_; }
   const std::vector<Section>& sections() const { return sections_; }

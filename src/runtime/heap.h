@@ -95,6 +95,7 @@ class Heap {
   void charge(std::uint64_t bytes) {
     if (!claim(bytes)) throw_no_memory();
   }
+  bool try_charge(std::uint64_t bytes) { return claim(bytes); }
   void discharge(std::uint64_t bytes) { held_ -= bytes; }
   // Whether what failed last, failed because of the limit.
   bool limit_reached() const { return limit_reached_; }

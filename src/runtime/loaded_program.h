@@ -38,6 +38,7 @@ struct LoadedSubDnn {
 struct Program::Parts {
   LoadOptions options;
   Container container;
+  bool decrypted = false;
   Plan plan;
   std::vector<PlanWeight> weight_index;
   DebugInfo debug;

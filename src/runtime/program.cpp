@@ -4,10 +4,11 @@
 #include <cstring>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/code_view.h"
 #include "runtime/loaded_program.h"
-#include "runtime/signature.h"
+#include "runtime/package_file.h"
 #include "support/threads.h"
 
 namespace dycl::runtime {
@@ -326,14 +327,15 @@ Result<void> load_sub_dnns(Parts& p) {
   return {};
 }
 
-// A signature by a trusted key is consent to machine code, too.
-template <typename Open, typename OpenChecked>
-Result<Container> open_container(LoadOptions& options, Open open, OpenChecked open_checked) {
-  if (!options.require_signature) return open();
-  auto container = open_checked(
-      [&](std::span<const std::uint8_t> file) { return check_signature(file, *options.require_signature); });
-  options.allow_native_code |= container.ok();
-  return container;
+// `package`: a path, or the bytes.
+template <typename Package>
+Result<Container> open_container(LoadOptions& options, const Package& package) {
+  // Who gave the key may hold secrets in the function: it is not kept with the program.
+  const PackageKeys keys = {options.require_signature, std::exchange(options.decryption_key, nullptr)};
+  DYCL_ASSIGN(MappedFile file, open_package_file(package, keys));
+  // A signature by a trusted key is consent to machine code, too. A key to decrypt is not: others have it as well.
+  options.allow_native_code |= keys.signers.has_value();
+  return Container::of(std::move(file));
 }
 
 Result<void> prepare(Parts& p) {
@@ -409,31 +411,30 @@ Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path& path, LoadOptions options) {
   DYCL_TRY(check_threads(options.threads));
-  const bool checks = options.require_signature.has_value();
-  auto container = open_container(
-      options, [&] { return Container::open(path); },
-      [&](const auto& check) { return Container::open_checked(path, check); });
-  if (!container) return checks ? named(std::move(container).error(), path.string()) : std::move(container).error();
-  return of(std::move(options), std::move(*container), path.string());
+  const bool whole = options.require_signature || options.decryption_key;
+  const bool decrypted = options.decryption_key != nullptr;
+  auto container = open_container(options, path);
+  if (!container) return whole ? named(std::move(container).error(), path.string()) : std::move(container).error();
+  return of(std::move(options), std::move(*container), path.string(), decrypted);
 }
 
 Result<std::shared_ptr<const Program>> Program::load(std::span<const std::uint8_t> package, LoadOptions options) {
   DYCL_TRY(check_threads(options.threads));
-  DYCL_ASSIGN(MappedFile file, MappedFile::copy_of(package));
-  auto container = open_container(
-      options, [&] { return Container::of(std::move(file)); },
-      [&](const auto& check) { return Container::checked_of(std::move(file), check); });
-  if (!container) return std::move(container).error();
-  return of(std::move(options), std::move(*container), "the package in memory");
+  const bool decrypted = options.decryption_key != nullptr;
+  DYCL_ASSIGN(Container container, open_container(options, package));
+  return of(std::move(options), std::move(container), "the package in memory", decrypted);
 }
 
-Result<std::shared_ptr<const Program>> Program::of(LoadOptions options, Container container, const std::string& name) {
+Result<std::shared_ptr<const Program>> Program::of(LoadOptions options, Container container, const std::string& name,
+                                                   bool decrypted) {
   auto parts = std::make_unique<Parts>(std::move(options), std::move(container));
+  parts->decrypted = decrypted;
   if (auto done = prepare(*parts); !done) return named(std::move(done).error(), name);
   return std::shared_ptr<const Program>(new Program(std::move(parts)));
 }
 
 std::filesystem::path Program::file() const { return parts_->container.file().path(); }
+bool Program::decrypted() const { return parts_->decrypted; }
 
 const std::vector<Port>& Program::inputs() const { return parts_->inputs; }
 const std::vector<Port>& Program::outputs() const { return parts_->outputs; }

@@ -2,29 +2,22 @@
 #include "runtime/signature.h"
 
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "runtime/container.h"
-#include "support/files.h"
+#include "runtime/encryption.h"
+#include "runtime/key_text.h"
 
 namespace dycl::runtime {
 namespace {
 
-constexpr const char* kPublic = "dycl-public-key:";
-constexpr const char* kSecret = "dycl-secret-key:";
 static_assert(sizeof(PublicKey) == crypto_sign_PUBLICKEYBYTES && crypto_sign_SEEDBYTES == 32);
 static_assert(crypto_sign_BYTES == 64);
 
 using Seed = std::array<std::uint8_t, crypto_sign_SEEDBYTES>;
-
-Result<void> start_sodium() {
-  if (sodium_init() < 0) return Error{ErrorKind::Missing, "libsodium cannot be initialised", {}, {}, {}};
-  return {};
-}
 
 Error refused(std::string message, std::string help) {
   return {ErrorKind::InvalidPackage, std::move(message), std::move(help), {}, {}};
@@ -38,46 +31,6 @@ std::optional<SignatureTrailer> trailer_of(std::span<const std::uint8_t> file) {
   return trailer;
 }
 
-std::string text_of(const char* kind, std::span<const std::uint8_t> bytes) {
-  std::string hex(2 * bytes.size() + 1, '\0');
-  sodium_bin2hex(hex.data(), hex.size(), bytes.data(), bytes.size());
-  hex.pop_back();
-  return kind + hex;
-}
-
-// The 32 bytes of a key of this kind, given as its text or as a file's name.
-Result<std::array<std::uint8_t, 32>> key_of(const char* kind, const std::string& given) {
-  const auto wrong = [&](const std::string& what) {
-    return Error{
-        ErrorKind::InvalidInput,
-        what,
-        "a key is a text that begins with " + std::string(kind) + ", or the file that `dycl keygen` wrote it to",
-        {},
-        {}};
-  };
-  std::string text = given;
-  if (!given.starts_with(kind)) {
-    constexpr std::size_t kLongest = 1024;
-    DYCL_ASSIGN(const OpenFile file, open_regular_file(given, {ErrorKind::InvalidInput, ErrorKind::Missing}));
-    text.resize(kLongest);
-    const ssize_t size = ::read(file.descriptor.number(), text.data(), kLongest);
-    if (size <= 0) return Error{ErrorKind::Missing, "cannot read the key file " + given, {}, {}, {}};
-    text.resize(static_cast<std::size_t>(size));
-    if (!text.starts_with(kind)) return wrong(given + " holds no key of this kind");
-  }
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
-  std::array<std::uint8_t, 32> bytes{};
-  std::size_t size = 0;
-  const char* end = nullptr;
-  const char* hex = text.c_str() + std::strlen(kind);
-  const std::size_t length = std::strlen(hex);
-  const bool read =
-      length == 2 * bytes.size() && sodium_hex2bin(bytes.data(), bytes.size(), hex, length, nullptr, &size, &end) == 0;
-  sodium_memzero(text.data(), text.size());
-  if (!read || size != bytes.size()) return wrong("a key of 64 hexadecimal digits is expected");
-  return bytes;
-}
-
 }  // namespace
 
 bool is_signed(std::span<const std::uint8_t> file) { return trailer_of(file).has_value(); }
@@ -88,13 +41,14 @@ Result<void> check_signature(std::span<const std::uint8_t> file, const std::vect
     return Error{ErrorKind::InvalidInput, "a signature is required, and no key is named", "name one", {}, {}};
   std::vector<PublicKey> keys;
   for (const std::string& text : trusted) {
-    DYCL_ASSIGN(const PublicKey key, key_of(kPublic, text));
+    DYCL_ASSIGN(const PublicKey key, read_key(kPublicKey, text));
     keys.push_back(key);
   }
+  if (is_encrypted(file)) return no_key_for_encrypted();
   const auto trailer = trailer_of(file);
   if (!trailer) return refused("the package is not signed, and a signature is required", "`dycl sign` signs it");
   if (std::find(keys.begin(), keys.end(), trailer->key) == keys.end())
-    return refused("the package is signed by " + text_of(kPublic, trailer->key) + ", which is not trusted",
+    return refused("the package is signed by " + text_of_key(kPublicKey, trailer->key) + ", which is not trusted",
                    "if it should be, add that key");
   if (crypto_sign_verify_detached(trailer->signature.data(), file.data(), file.size() - trailer->signature.size(),
                                   trailer->key.data()) != 0)
@@ -109,7 +63,7 @@ Result<KeyPair> new_key_pair() {
   PublicKey key;
   std::array<std::uint8_t, crypto_sign_SECRETKEYBYTES> secret{};
   crypto_sign_seed_keypair(key.data(), secret.data(), seed.data());
-  KeyPair pair{text_of(kPublic, key), text_of(kSecret, seed)};
+  KeyPair pair{text_of_key(kPublicKey, key), text_of_key(kSecretKey, seed)};
   sodium_memzero(seed.data(), seed.size());
   sodium_memzero(secret.data(), secret.size());
   return pair;
@@ -117,8 +71,9 @@ Result<KeyPair> new_key_pair() {
 
 Result<std::vector<std::uint8_t>> signed_file(std::span<const std::uint8_t> file, const std::string& secret_key) {
   DYCL_TRY(start_sodium());
-  DYCL_ASSIGN(Seed seed, key_of(kSecret, secret_key));
+  DYCL_ASSIGN(Seed seed, read_key(kSecretKey, secret_key));
   if (is_signed(file)) file = file.first(file.size() - sizeof(SignatureTrailer));
+  if (is_encrypted(file)) return no_key_for_encrypted();
   if (!has_table(file)) return damaged("section table", "the file ends inside it");
   std::vector<std::uint8_t> bytes(file.begin(), file.end());
   bytes.resize(bytes.size() + sizeof(SignatureTrailer));

@@ -32,6 +32,23 @@ std::uint64_t product(std::span<const std::int64_t> extents) {
   return n;
 }
 
+// Memory that an op takes for itself, as far as the limit allows it.
+class Charge {
+ public:
+  Charge(Heap& heap, std::uint64_t bytes) : heap_(heap), bytes_(bytes), made_(heap.try_charge(bytes)) {}
+  ~Charge() {
+    if (made_) heap_.discharge(bytes_);
+  }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+  bool made() const { return made_; }
+
+ private:
+  Heap& heap_;
+  std::uint64_t bytes_;
+  bool made_;
+};
+
 }  // namespace
 
 void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to) {
@@ -207,17 +224,20 @@ TensorObject* Run::Parts::drawn(std::uint32_t to, Distribution distribution, con
   }
   TensorObject* t = tensor_for(to, {shape, extents.size()});
   if (!t) return nullptr;
+  Held drawn(heap, SlotKind::Tensor, Slot{.tensor = t});
   const auto count = static_cast<std::size_t>(t->element_count());
-  if (!moved(count)) {
-    heap.release(t);
+  const std::uint64_t beside = bytes_to_fill_random(distribution, parameters, count);
+  if (!moved(count) || !moved(beside / sizeof(Slot))) return nullptr;
+  const Charge charge(heap, beside);
+  if (!charge.made()) {
+    no_memory("what numbers are chosen from");
     return nullptr;
   }
   if (auto wrong = fill_random(random, distribution, parameters, t->dtype(), t->view.data, count)) {
-    heap.release(t);
     fail("RuntimeError", *std::move(wrong));
     return nullptr;
   }
-  return t;
+  return drawn.give().tensor;
 }
 
 bool Run::Parts::draw(const std::uint32_t* at) {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "support/memory.h"
+
 namespace dycl {
 namespace {
 
@@ -80,6 +82,7 @@ Result<OpenFile> open_regular_file(const fs::path& path, ReadErrors errors) {
 
 Result<std::vector<std::uint8_t>> read_file(const fs::path& path, ReadErrors errors) {
   DYCL_ASSIGN(const OpenFile file, open_regular_file(path, errors));
+  DYCL_TRY(check_fits_into_memory(file.size, path.string()));
   // The size is a hint: files of /proc have none, and others may grow meanwhile.
   std::vector<std::uint8_t> bytes(file.size + 1);
   for (std::size_t used = 0;;) {

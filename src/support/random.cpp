@@ -484,6 +484,8 @@ std::optional<std::string> fill_samples(Random& random, Distribution distributio
       const double rate = at(0, i);
       if (!(rate >= 0)) return "invalid Poisson rate, expected rate to be non-negative";
       to[i] = static_cast<T>(sample_poisson(random, rate));
+    } else if (distribution == Distribution::Binomial && std::isnan(at(0, i)) && at(1, i) > 0 && at(1, i) < 1) {
+      return "a binomial count is NaN";  // torch waits for as many, for ever
     } else {
       to[i] = distribution == Distribution::Gamma ? sample_gamma(random, at(0, i))
                                                   : sample_binomial(random, at(0, i), at(1, i));
@@ -560,6 +562,10 @@ bool can_draw(Distribution distribution, DType dtype) {
     case Distribution::Geometric: return is_floating(dtype) || dtype == DType::I64;
     default: return is_floating(dtype);
   }
+}
+
+std::uint64_t bytes_to_fill_random(Distribution distribution, const DrawParameters& parameters, std::size_t count) {
+  return distribution == Distribution::NumpyChoice ? numpy_choice_bytes(parameters.whole[0], count) : 0;
 }
 
 std::optional<std::string> fill_random(Random& random, Distribution distribution, const DrawParameters& parameters,

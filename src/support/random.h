@@ -138,4 +138,7 @@ struct DrawParameters {
 std::optional<std::string> fill_random(Random& random, Distribution distribution, const DrawParameters& parameters,
                                        DType dtype, void* data, std::size_t count);
 
+// What that takes of memory meanwhile beside `data`, if the parameters are right.
+std::uint64_t bytes_to_fill_random(Distribution distribution, const DrawParameters& parameters, std::size_t count);
+
 }  // namespace dycl

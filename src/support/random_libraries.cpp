@@ -129,10 +129,24 @@ void numpy_permutation(Random& random, std::int64_t* data, std::size_t count) {
   shuffle(data, count, 1, [&](std::size_t i) { return masked(random, i); });
 }
 
+namespace {
+
+// Chosen is the end of a permutation of all.
+bool permutes_all(std::size_t population, std::size_t count) { return population > 10000 && count > population / 50; }
+
+}  // namespace
+
+std::uint64_t numpy_choice_bytes(std::int64_t population, std::size_t count) {
+  constexpr std::uint64_t kOfSet = 40;  // a number, its node and its bucket
+  if (population < 0 || population > std::int64_t{1} << 32) return 0;  // refused
+  const auto size = static_cast<std::uint64_t>(population);
+  return permutes_all(size, count) ? size * sizeof(std::int64_t) : count * kOfSet;
+}
+
 void numpy_choice(Random& random, std::int64_t population, std::int64_t* data, std::size_t count) {
   const auto size = static_cast<std::size_t>(population);
   const auto up_to = [&](std::size_t i) { return offset_to(random, i); };
-  if (size > 10000 && count > size / 50) {  // the end of a permutation
+  if (permutes_all(size, count)) {
     std::vector<std::int64_t> all(size);
     std::iota(all.begin(), all.end(), 0);
     shuffle(all.data(), size, std::max<std::size_t>(size - count, 1), up_to);

@@ -17,6 +17,7 @@ double numpy_normal(Random& random);
 void numpy_permutation(Random& random, std::int64_t* data, std::size_t count);
 // `count` different ones of 0 to `population` (at most 2**32), as Generator.choice draws them; count <= population.
 void numpy_choice(Random& random, std::int64_t population, std::int64_t* data, std::size_t count);
+std::uint64_t numpy_choice_bytes(std::int64_t population, std::size_t count);  // that it takes meanwhile
 
 std::int64_t python_below(Random& random, std::int64_t end);  // needs end > 0
 double python_normal(Random& random);

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PINNED = ("requirements.txt", "requirements-engines.txt", "requirements-hashes.txt")
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ mkdir -p build/release/python build/release/bin; touch build/release/python/_nat
 @pytest.fixture
 def without_build(checkout):
     """Everything is there but the build, which only says what it was asked for."""
-    for name in ("requirements-engines.txt", "CMakePresets.json"):
+    for name in ("requirements-engines.txt", "requirements-hashes.txt", "CMakePresets.json"):
         shutil.copy(ROOT / name, checkout)
     tool(checkout, "dpkg-query", "echo installed")
     tool(checkout, "cmake", BUILD)
@@ -96,7 +98,7 @@ def without_build(checkout):
     (checkout / ".venv" / "bin").mkdir(parents=True)
     (checkout / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
     (checkout / ".venv" / "bin" / "python").symlink_to(shutil.which("true"))
-    pinned = b"".join((checkout / name).read_bytes() for name in ("requirements.txt", "requirements-engines.txt"))
+    pinned = b"".join((checkout / name).read_bytes() for name in PINNED)
     (checkout / ".setup").mkdir()
     (checkout / ".setup" / "venv").write_text(f"{hashlib.sha256(pinned).hexdigest()}  - {sys._base_executable}\n")
     (checkout / "scripts" / "fetch_ort_headers").write_text("#!/bin/sh\n")
@@ -127,3 +129,38 @@ def test_progress_on_a_terminal(without_build):
                                                     "HOME": str(without_build)})
     assert done.returncode == 0 and "setup: building, 1 of 4" in done.stdout, done.stdout
     assert "setup: building, 2 of 4, about 7 s left" in done.stdout
+
+
+def test_every_pin_but_torch_has_hashes():
+    """scripts/pin_hashes.py writes them; pip takes nothing else, so a pin that changed without it is not installed."""
+    lines = [line.split() for line in (ROOT / "requirements-hashes.txt").read_text().splitlines() if line[0] != "#"]
+    pins = [line.split()[0] for name in PINNED[:2] for line in (ROOT / name).read_text().splitlines()
+            if line.strip() and line[0] != "#"]
+    assert [line[0] for line in lines] == [pin for pin in pins if not pin.startswith("torch==")]
+    assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", word) for line in lines for word in line[1:])
+    assert all(len(line) > 1 for line in lines)
+
+
+def test_pip_gets_the_hashes_and_torch_comes_after(without_build):
+    """What pip is asked for, in order; nothing is asked for a second time."""
+    (without_build / ".setup" / "venv").unlink()
+    (without_build / ".venv" / "bin" / "python").unlink()
+    asked = without_build / "asked"
+    tool(without_build, "pip-python", f"""case "$1" in
+-c) exec {sys._base_executable} "$@" ;;
+-m) echo "$@" >>{asked}; for last; do :; done; [ "$last" = requirements.txt ] || cat "$last" >>{asked} ;;
+esac""")
+    (without_build / ".venv" / "bin" / "python").symlink_to(without_build / "bin" / "pip-python")
+    path = f"{without_build}/bin:{os.environ['PATH']}"
+    done = setup(without_build, path)
+    assert done.returncode == 0, done.stderr
+    told = asked.read_text().splitlines()
+    commands = [line.partition("-qq ")[2] for line in told if line.startswith("-m pip")]
+    engines = (ROOT / "requirements-engines.txt").read_text().splitlines()
+    assert commands[:2] == ["--require-hashes -r .setup/hashed.txt", "-r requirements.txt"]
+    assert commands[2:] == ["--no-deps --require-hashes -r .setup/hashed.txt"] * \
+        sum(bool(line) and line[0] != "#" for line in engines)
+    assert [line for line in told if not line.startswith("-m pip")] == \
+        (ROOT / "requirements-hashes.txt").read_text().splitlines()[1:]
+    setup(without_build, path)
+    assert asked.read_text().splitlines() == told

@@ -155,6 +155,7 @@ static void signatures(const char* package) {
   options.trusted_key_count = 1;
   for (options.struct_size = 0; options.struct_size < sizeof options; options.struct_size += 4) {
     if (options.struct_size == offsetof(dycl_load_options, allow_native_code)) continue; /* the first release's */
+    if (options.struct_size == offsetof(dycl_load_options, decryption_key)) continue;    /* before encryption */
     REFUSED("struct_size is", dycl_program_load(package, &options, &program));
   }
   options.struct_size = sizeof options;
@@ -163,6 +164,50 @@ static void signatures(const char* package) {
   CHECK(e && dycl_error_kind_of(e) == DYCL_INVALID_PACKAGE && strstr(dycl_error_message(e), "is not signed"));
   CHECK(program == NULL);
   dycl_error_free(e);
+}
+
+static int32_t find_key(void* context, const char* name, char* key, size_t size) {
+  (void)name;
+  (void)key;
+  (void)size;
+  ++*(int*)context;
+  return 1;
+}
+
+static void not_encrypted(dycl_error* e, int line) {
+  if (!e || dycl_error_kind_of(e) != DYCL_INVALID_PACKAGE || !strstr(dycl_error_text(e), "is not encrypted")) {
+    fprintf(stderr, "line %d: %s\n", line, dycl_error_text(e));
+    ++failures;
+  }
+  dycl_error_free(e);
+}
+
+/* The keys of encrypted packages; tests/cli/test_encryption.py has encrypted ones. */
+static void encryption(const char* package) {
+  struct {
+    dycl_load_options known;
+    void* of_a_newer_header;
+  } newer;
+  dycl_program* program = NULL;
+  int calls = 0;
+
+  memset(&newer, 0, sizeof newer);
+  newer.known.struct_size = sizeof newer.known;
+  newer.known.spinning = -1;
+  newer.known.find_decryption_key = find_key;
+  newer.known.find_context = &calls;
+  not_encrypted(dycl_program_load(package, &newer.known, &program), __LINE__);
+  CHECK(calls == 0); /* nothing to decrypt */
+  newer.known.decryption_key = "dycl-encryption-key:00";
+  REFUSED("both decryption_key and find_decryption_key", dycl_program_load(package, &newer.known, &program));
+  newer.known.find_decryption_key = NULL;
+  not_encrypted(dycl_program_load(package, &newer.known, &program), __LINE__);
+  newer.known.decryption_key = NULL;
+  newer.known.struct_size = sizeof newer;
+  no_error(dycl_program_load(package, &newer.known, &program), __LINE__);
+  dycl_program_free(program);
+  newer.of_a_newer_header = &calls;
+  REFUSED("fields that this runtime does not know", dycl_program_load(package, &newer.known, &program));
 }
 
 static double now_ms(void) {
@@ -220,6 +265,9 @@ static void run_options(const char* package) {
   dycl_program_free(program);
   if (!run) return;
   REFUSED("run is NULL", dycl_run_set_options(NULL, NULL));
+  memset(&options, 0, sizeof options); /* struct_size, too: a limit would be none */
+  options.deadline_ns = 1;
+  REFUSED("struct_size is 0", dycl_run_set_options(run, &options));
   REFUSED("cancellation is NULL", dycl_cancellation_create(NULL));
   dycl_cancellation_cancel(NULL);
   dycl_cancellation_free(NULL);
@@ -331,6 +379,7 @@ int main(int argc, char** argv) {
   null_arguments(argv[1]);
   threads(argv[1]);
   signatures(argv[1]);
+  encryption(argv[1]);
   run_options(argv[2]);
   if (failures == 0) printf("ok\n");
   return failures == 0 ? 0 : 1;

@@ -175,6 +175,26 @@ TEST(Limits, UnusedMemoryIsGivenBackFirst) {
   EXPECT_TRUE(run.run({number(500'000)}));
 }
 
+// Numbers are chosen from a permutation that is up to 50 times as long as the result.
+TEST(Limits, MemoryThatAChoiceTakesMeanwhile) {
+  auto run = must_create(must_load(R"(func @main(%from: int, %n: int) -> (i64[?]) {
+^entry:
+  %x = rand.numpy_choice %from, %n {dtype="i64"} : i64[?]
+  return %x
+}
+)"));
+  run.set_options({.memory_limit = 16 << 20});
+  expect_stopped(run.run({number(std::int64_t{1} << 32), number((std::int64_t{1} << 32) / 50 + 1)}),
+                 "MemoryLimitExceeded");
+  expect_stopped(run.run({number(10'000'000), number(200'001)}), "MemoryLimitExceeded");
+  expect_stopped(run.run({number(std::int64_t{1} << 32), number(400'000)}), "MemoryLimitExceeded");
+  for (int round = 0; round < 20; ++round)  // what it took is given back
+    ASSERT_TRUE(run.run({number(1'000'000), number(20'001)})) << round;
+  run.set_options({.step_limit = 10'000});
+  expect_stopped(run.run({number(10'000'000), number(200'001)}), "StepLimitExceeded");
+  ASSERT_TRUE(run.run({number(10'000), number(10'000)}));
+}
+
 TEST(Limits, MemoryOfAListOfNumbers) {
   auto run = must_create(must_load(R"(func @main(%n: int) -> (int) {
 ^entry:

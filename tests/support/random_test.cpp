@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <sstream>
 #include <string>
@@ -157,6 +159,34 @@ TEST(Random, ParametersThatAreTensorsMustFit) {
             "rand.poisson of 2 elements, whose parameters have another number of them");
   EXPECT_EQ(fill_random(random, Distribution::Poisson, parameters, DType::F32, out, 3).value_or(""),
             "invalid Poisson rate, expected rate to be non-negative");
+}
+
+// Parameters that are tensors are data: whatever they hold, drawing ends.
+template <typename T>
+void draws_of_any_numbers_end(DType dtype) {
+  using Numbers = std::numeric_limits<T>;
+  const T nan = Numbers::quiet_NaN(), infinity = Numbers::infinity();
+  const T special[] = {nan, infinity, -infinity, 0, -T(0), Numbers::denorm_min(), Numbers::min(), Numbers::max(),
+                       Numbers::lowest(), Numbers::epsilon(), T(-0.7), T(1) / 3, T(0.5), 1, 10, T(1e18), T(1e19)};
+  const auto bytes_of = [](const T& number) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(&number), sizeof number);
+  };
+  Random random(1);
+  for (const auto distribution : {Distribution::Poisson, Distribution::Gamma, Distribution::Binomial})
+    for (const T& first : special)
+      for (const T& second : special)
+        for (int round = 0; round < 20; ++round) {
+          T out = 0;
+          const DrawParameters parameters = {{}, {}, {bytes_of(first), bytes_of(second)}};
+          const auto error = fill_random(random, distribution, parameters, dtype, &out, 1).value_or("");
+          const bool endless = distribution == Distribution::Binomial && std::isnan(first) && second > 0 && second < 1;
+          EXPECT_EQ(error == "a binomial count is NaN", endless) << first << " " << second;
+        }
+}
+
+TEST(Random, DrawsOfAnyNumbersEnd) {
+  draws_of_any_numbers_end<float>(DType::F32);
+  draws_of_any_numbers_end<double>(DType::F64);
 }
 
 TEST(Random, WrongParametersAreRefusedInTorchsWords) {

@@ -157,7 +157,9 @@ void add_bench_command(CLI::App& app, Console& console, Action& action) {
   command->add_option("--warmup", options->warmup, "Runs before that")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--seconds", options->seconds, "Stop after so much time")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "Stop after so much time")
+      ->capture_default_str()
+      ->check(real_number(/*zero_too=*/true));
   add_output_options(*command, console);
   command->footer(
       "examples:\n  dycl bench model.dycl --random 0 --runs 1000 --threads 1\n  dycl bench model.dycl x.npy --json");

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checked_package.h"
 
-#include "runtime/signature.h"
-
 namespace dycl::tools {
 
-Result<CheckedPackage> CheckedPackage::open(const std::filesystem::path& path, const std::vector<std::string>& keys) {
-  if (keys.empty()) return CheckedPackage(path, std::nullopt);
-  DYCL_ASSIGN(runtime::MappedFile copy, runtime::MappedFile::read(path));
-  if (auto checked = runtime::check_signature(copy.bytes(), keys); !checked) {
-    Error error = std::move(checked).error();
-    error.message = path.string() + ": " + error.message;
+Result<CheckedPackage> CheckedPackage::open(const std::filesystem::path& path, const std::vector<std::string>& signers,
+                                            const std::string& decryption_key) {
+  runtime::PackageKeys keys = {std::nullopt, decryption_by(decryption_key)};
+  if (!signers.empty()) keys.signers = signers;
+  if (!keys.any()) return CheckedPackage(path, std::nullopt);
+  auto copy = runtime::open_package_file(path, keys);
+  if (!copy) {
+    Error error = std::move(copy).error();
+    if (error.kind == ErrorKind::InvalidPackage) error.message = path.string() + ": " + error.message;
     return error;
   }
-  const std::filesystem::path copied = copy.path();
-  return CheckedPackage(copied, std::move(copy));
+  const std::filesystem::path copied = copy->path();
+  return CheckedPackage(copied, std::move(*copy));
+}
+
+runtime::DecryptionKey decryption_by(const std::string& key) {
+  if (key.empty()) return nullptr;
+  return [key](const std::string&) -> Result<std::string> { return key; };
+}
+
+void add_decryption_option(CLI::App& command, std::string& key) {
+  command.add_option("--decryption-key", key, "The package is encrypted: the key's file, or its text");
 }
 
 CLI::Option* add_signature_option(CLI::App& command, std::vector<std::string>& keys) {

@@ -149,7 +149,7 @@ void add_compile_command(CLI::App& app, Console& console, Action& action, std::v
                     "Let engines compile again what they compiled before");
   command->add_option("--budget", options->compile.budget, "Seconds that auto may spend on measuring")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(/*zero_too=*/true));
   CLI::Option* tune =
       command
           ->add_option_function<std::string>(

@@ -23,6 +23,7 @@ struct Options {
   bool ir = false;
   bool verify = false;
   std::vector<std::string> trusted_keys;
+  std::string decryption_key;
 };
 
 struct Package {
@@ -34,7 +35,7 @@ struct Package {
 };
 
 Result<Package> open_package(const Options& options) {
-  DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys));
+  DYCL_ASSIGN(const CheckedPackage package, CheckedPackage::open(options.source, options.trusted_keys, options.decryption_key));
   DYCL_ASSIGN(auto container, runtime::Container::open(package.path()));
   if (options.verify)
     for (const runtime::Section& section : container.sections()) DYCL_TRY(container.checked(section.name));
@@ -212,6 +213,7 @@ void add_inspect_command(CLI::App& app, Console& console, Action& action) {
   command->add_flag("--ir", options->ir, "The IR text that a package was made from");
   command->add_flag("--verify", options->verify, "Check every checksum, those of weights included");
   add_signature_option(*command, options->trusted_keys);
+  add_decryption_option(*command, options->decryption_key);
   add_output_options(*command, console);
   command->footer(
       "examples:\n  dycl inspect model.dycl\n  dycl inspect model.dycl --ir\n  dycl inspect model.onnx --json");

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl run: one run of a package on given inputs; outputs to .npy, .npz or the terminal.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <memory>
+#include <new>
 
 #include "checked_package.h"
 #include "outputs.h"
@@ -173,6 +176,43 @@ std::string meant(const CLI::App& app, int argc, char** argv) {
 
 }  // namespace
 
+CLI::Validator real_number(bool zero_too) {
+  const auto check = [zero_too](const std::string& text) -> std::string {
+    double value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool read = failure == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+    if (read && (value > 0 || (zero_too && value == 0))) return {};
+    return "'" + text + "' is no number " + (zero_too ? "of at least 0" : "above 0");
+  };
+  return CLI::Validator(check, zero_too ? "NONNEGATIVE" : "POSITIVE");
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    std::int64_t below = 0;
+    const char* end = text.data() + text.size();
+    for (const auto read : {std::from_chars(text.data(), end, value), std::from_chars(text.data(), end, below)})
+      if (read.ec == std::errc() && read.ptr == end) return {};
+    return "'" + text + "' is no whole number of at most 64 bits";
+  };
+  return CLI::Validator(check, "");
+}
+
+namespace {
+
+// Before units are read: AsSizeValue takes -1 for the greatest number, which limits nothing.
+CLI::Validator size_above_zero() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (!text.empty() && text[0] >= '0' && text[0] <= '9' && text.find_first_of("123456789") != std::string::npos)
+      return {};
+    return "'" + text + "' is no size above 0";
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace
+
 void add_output_options(CLI::App& command, Console& console) {
   command.add_flag("--json", console.json, "Print the result as one JSON object");
   command.add_flag("-q,--quiet", console.quiet, "No progress and no notices");
@@ -184,7 +224,8 @@ void add_run_options(CLI::App& command, CommandOptions& options) {
   // One word each: what follows is the next option's or a positional's.
   command.add_option("--input", options.option_words, "The same as an option; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed");
+  command.add_option("--random", options.inputs.random_seed, "Draw the missing arguments with this seed")
+      ->check(whole_number());
   add_engine_options(command, options);
 }
 
@@ -196,22 +237,28 @@ void add_engine_options(CLI::App& command, CommandOptions& options) {
       ->check(CLI::Range(0, kMostThreads));
   command.add_option("--spinning", options.load.spinning, "Idle threads spin: 1, 0, or -1: the engine's choice")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Of the program's own random numbers")->capture_default_str();
-  command.add_option("--loop-limit", options.loop_limit, "Most iterations of a loop without a limit of its own");
+  command.add_option("--seed", options.seed, "Of the program's own random numbers")
+      ->capture_default_str()
+      ->check(whole_number());
+  command.add_option("--loop-limit", options.loop_limit, "Most iterations of a loop without a limit of its own")
+      ->check(whole_number());
   command.add_option("--deadline", options.deadline, "End a run after so many seconds: exit code 9")
-      ->check(CLI::PositiveNumber);
+      ->check(real_number(/*zero_too=*/false));
   command.add_option("--step-limit", options.ends.step_limit, "End a run after so many rounds of all loops and calls")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->check(whole_number());
   command
       .add_option("--memory-limit", options.ends.memory_limit,
                   "End a run whose tensors and lists take more bytes: 500M, 2G")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_above_zero());  // the last one is called first
   command.add_option("--plugins", options.plugin_folders, "Folder to look for engine plug-ins in first")
       ->allow_extra_args(false);
   command.add_flag("--portable", options.load.portable_only, "Ignore artifacts made for one CPU");
   command.add_flag("--allow-native-code", options.load.allow_native_code,
                    "Load artifacts that hold machine code (TVM's): only of packages whose maker you trust");
   add_signature_option(command, options.trusted_keys);
+  add_decryption_option(command, options.decryption_key);
   command.add_flag("--verify", options.load.verify_weights, "Check every checksum, those of weights included");
 }
 
@@ -219,6 +266,7 @@ Result<std::shared_ptr<const runtime::Program>> load_program(const Console& cons
                                                              const CommandOptions& options) {
   runtime::LoadOptions load = options.load;
   if (!options.trusted_keys.empty()) load.require_signature = options.trusted_keys;
+  load.decryption_key = decryption_by(options.decryption_key);
   load.plugin_folders.assign(options.plugin_folders.begin(), options.plugin_folders.end());
   load.notice = [&console](std::string_view text) { console.notice(text); };
   return runtime::Program::load(path, std::move(load));
@@ -250,7 +298,8 @@ void declare_run(CLI::App& command, Console& console, Action& action, bool packa
   command.add_option("--expect", options->expect,
                      "Compare with the outputs in this .npz (or .npy); exit code 1 if they differ");
   command.add_option("--tolerance", options->tolerance, "For --expect: |a - b| <= tolerance * (1 + |b|)")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(real_number(/*zero_too=*/true));
   command.add_option("--repeat", options->repeat, "Run so often before, and say how long it took")
       ->check(CLI::PositiveNumber);
   command.add_flag("--trace", options->trace, "Show which way each decision went");
@@ -273,13 +322,27 @@ void add_run_command(CLI::App& app, Console& console, Action& action) {
 
 namespace {
 
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+// Of a file that is larger than the memory, say. Nothing is allocated to tell it.
+int out_of_memory(int argc, char** argv) {
+  std::fputs("error: out of memory\n  help: the files and arguments given need more than this machine has\n", stderr);
+  if (wants_json(argc, argv))
+    std::fputs(R"({"error": {"kind": "runtime_failure", "message": "out of memory"}})"
+               "\n",
+               stdout);
+  return static_cast<int>(ErrorKind::RuntimeFailure);
+}
+
 int wrong_use(const CLI::App& app, int argc, char** argv, std::string message) {
   const std::string near = meant(app, argc, argv);
   const auto chosen = app.get_subcommands();
   const std::string command = app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
   const std::string help = (near.empty() ? "" : "did you mean " + near + "? ") + command + " --help lists what there is";
   std::fprintf(stderr, "error: %s\n  help: %s\n", message.c_str(), help.c_str());
-  if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; })) {
+  if (wants_json(argc, argv)) {
     const nlohmann::ordered_json told = {{"error", {{"kind", "usage"}, {"message", message}, {"help", help}}}};
     std::fprintf(stdout, "%s\n", told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   }
@@ -297,6 +360,8 @@ int run_application(int argc, char** argv, CLI::App& app, const Action& action) 
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return wrong_use(app, argc, argv, error.what());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: internal error: %s\n  help: please report this, with the command and its input\n",
                  app.get_name().c_str(), error.what());

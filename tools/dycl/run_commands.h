@@ -24,6 +24,11 @@ void declare_run(CLI::App& command, Console& console, Action& action, bool packa
 void add_profile_command(CLI::App& app, Console& console, Action& action);
 void add_bench_command(CLI::App& app, Console& console, Action& action);
 
+// Checks of options. A real number, finite, of at least 0 or above it: NaN passes any comparison's check.
+CLI::Validator real_number(bool zero_too);
+// A whole number that 64 bits hold: others would silently become the greatest.
+CLI::Validator whole_number();
+
 // --json and --quiet, on every command.
 void add_output_options(CLI::App& command, Console& console);
 
@@ -34,6 +39,7 @@ struct CommandOptions {
   std::vector<std::string> dim_words;
   runtime::LoadOptions load;
   std::vector<std::string> trusted_keys;
+  std::string decryption_key;
   std::vector<std::string> plugin_folders;
   std::int64_t loop_limit = 0;
   std::uint64_t seed = 0;

@@ -22,7 +22,7 @@ import torch
 
 from ..errors import CompileError, PackageError, RunError, RunStopped
 from ..native import native
-from ..runtime import Keys, Runs, public_keys, run_options
+from ..runtime import Key, Keys, Runs, key_finder, public_keys, run_options
 from . import generator, host_functions
 from .exceptions import Raised
 
@@ -50,6 +50,13 @@ class NativeEngine:
     def owns(self, folder: str) -> None:
         """A folder that goes with this object."""
         weakref.finalize(self, shutil.rmtree, folder, True)
+
+    def readable(self, what: str) -> str:
+        """The same, for what goes out of the process. What was encrypted does not go out in the clear by itself."""
+        if self.program.decrypted:
+            raise PackageError(f"{what} a program from an encrypted package would write it in the clear; copy the "
+                               "package itself, or decrypt it with `dycl decrypt` first", kind="write_failed")
+        return self.path
 
     @property
     def path(self) -> str:
@@ -88,11 +95,13 @@ class NativeEngine:
 
     @classmethod
     def load(cls, package: str | bytes, threads: int, functions: dict | None = None,
-             allow_native_code: bool = False, require_signature: Keys | None = None) -> "NativeEngine":
+             allow_native_code: bool = False, require_signature: Keys | None = None,
+             decryption_key: Key | None = None) -> "NativeEngine":
         table = host_functions.table(functions)
         program = native().Program.load(package, threads=threads, host_functions=table,
                                         allow_native_code=allow_native_code,
-                                        require_signature=public_keys(require_signature))
+                                        require_signature=public_keys(require_signature),
+                                        decryption_key=key_finder(decryption_key))
         return cls(program, threads, None)
 
     def run(self, inputs: list, states: list, exceptions: dict, leave: Callable = lambda *_: None) -> tuple[list, list]:
@@ -156,11 +165,11 @@ class NativeEngine:
             run.reset_states()
 
     def save(self, path: str) -> None:
-        native().copy_package(self.path, path)
+        native().copy_package(self.readable("saving"), path)
 
     def emit(self, folder: str, name: str) -> None:
         try:
-            native().package_to_cpp(self.path, folder, name)
+            native().package_to_cpp(self.readable("emitting"), folder, name)
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
 
@@ -168,7 +177,7 @@ class NativeEngine:
         try:
             if self.builder is not None:
                 return list(native().program_to_onnx(self.builder, path))
-            return list(native().package_to_onnx(self.path, path, engine_ops))
+            return list(native().package_to_onnx(self.readable("emitting"), path, engine_ops))
         except CompileError as error:
             raise _compile_error(error, kind="emit") from None
 

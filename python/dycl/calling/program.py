@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 import torch
 
 from ..errors import PackageError, RunError
-from ..runtime import Keys, checked_threads, package_of
+from ..runtime import Key, Keys, checked_threads, package_of
 from ..view import notebook
 from .classes import Classes
 from .interface import Interface
@@ -24,7 +24,7 @@ from .package_reader import interface_data
 
 def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: dict | None = None,
          classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False,
-         require_signature: Keys | None = None) -> Any:
+         require_signature: Keys | None = None, decryption_key: Key | None = None) -> Any:
     """A saved program: its file, or the package itself as bytes. `threads`: of the engine within one call, at most
     1024; 0: as many as there are cores. `host_functions`: by name, beside those marked with @dycl.host_function in this
     process.
@@ -34,12 +34,14 @@ def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: d
     another class is made of what the package says of it, or is a record, read by attribute, key and number.
     `allow_native_code`: artifacts that hold machine code (TVM's) are loaded; only of packages whose maker you trust.
     Otherwise the portable form runs. `require_signature`: public keys, one of which must have signed the file; each a
-    text or the file that holds it (docs/trust.md). docs/package_format.md says more.
+    text or the file that holds it. `decryption_key`: the package must be encrypted, with this key (its text, or its
+    file, or a function that gives one of these for the name of a key); such a program is not saved, emitted or pickled
+    (docs/trust.md). docs/package_format.md says more.
     Raises PackageError for a file that is none, or a damaged one.
 
     A CompiledProgram; of a package made from an ONNX file, an OnnxProgram, whose results are a dict."""
     engine = NativeEngine.load(package_of(path), checked_threads(threads), host_functions, allow_native_code,
-                               require_signature)
+                               require_signature, decryption_key)
     return _program(engine, lambda described: Classes(described, classes, trust))
 
 
@@ -109,7 +111,7 @@ class CompiledProgram:
         data = interface_data(self._engine.program)
         if isinstance(data, dict) and "unsaved" in data:
             raise PackageError(f"this program can't be pickled: {data['unsaved']}", kind="write_failed")
-        return _loaded_from, (Path(self._engine.path).read_bytes(), self._engine.threads)
+        return _loaded_from, (Path(self._engine.readable("pickling")).read_bytes(), self._engine.threads)
 
     @property
     def inputs(self) -> list[tuple[str, str]]:

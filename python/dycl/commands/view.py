@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import InputError, PackageError
 from ..native import native
+from ..runtime import key_finder
 from ..view.page import page
 from .parser import Parser
 
@@ -34,14 +35,15 @@ def parser() -> Parser:
     p.add_argument("--profile", metavar="FILE", help="what `dycl profile -o FILE` wrote of this package")
     p.add_argument("--require-signature", metavar="KEY", action="append", default=[],
                    help="the package must be signed by this public key (or one of several)")
+    p.add_argument("--decryption-key", metavar="KEY", help="the package is encrypted: the key's file, or its text")
     p.add_argument("--json", action="store_true", help="print what was written, or the error, as JSON")
     return p
 
 
 def run(args: argparse.Namespace) -> int:
     output = args.output or str(Path(args.package).with_suffix(".html").name)
-    signed = _checked(args.package, args.require_signature)
-    described = json.loads(native().package_to_json(signed.file if signed is not None else args.package))
+    checked = _checked(args.package, args.require_signature, args.decryption_key)
+    described = json.loads(native().package_to_json(checked.file if checked is not None else args.package))
     written = page(described, os.path.basename(args.package), _profile(args.profile))
     try:
         Path(output).write_text(written, encoding="utf-8")
@@ -55,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _checked(package: str, keys: list[str]) -> Any:
-    """The program whose `file` is what was checked, while it lives; None where no signature is required."""
-    return native().Program.load(package, threads=1, require_signature=keys) if keys else None
+def _checked(package: str, keys: list[str], decryption_key: str | None) -> Any:
+    """The program whose `file` is what was checked, while it lives; None where there is no key."""
+    if not keys and decryption_key is None:
+        return None
+    return native().Program.load(package, threads=1, require_signature=keys, decryption_key=key_finder(decryption_key))
 
 
 def _profile(path: str | None) -> dict | None:
