@@ -52,6 +52,41 @@ FILTER = """document.querySelectorAll("input[data-filters]").forEach(input => {
 });
 """
 
+# A page that was opened as a file may not start a worker, and Material searches in one: here it is a hidden frame.
+SEARCH = """if (location.protocol === "file:") {
+  window.Worker = class extends EventTarget {
+    constructor(url) {
+      super();
+      this.frame = document.createElement("iframe");
+      Object.assign(this.frame, {hidden: true, srcdoc: ""});
+      this.ready = new Promise(loaded => { this.frame.onload = loaded; }).then(() => this.begin(url));
+      document.body.append(this.frame);
+    }
+    begin(url) {
+      const inside = this.inside = this.frame.contentWindow;
+      const load = address => new Promise((loaded, failed) => {
+        const script = inside.document.createElement("script");
+        Object.assign(script, {src: new URL(address, document.baseURI).href, onload: loaded, onerror: failed});
+        inside.document.head.append(script);
+      });
+      inside.importScripts = (...addresses) => Promise.all(addresses.map(load));
+      inside.postMessage = data => {
+        const event = new MessageEvent("message", {data});
+        this.dispatchEvent(event);
+        if (this.onmessage) this.onmessage(event);
+      };
+      return load(url);
+    }
+    postMessage(data) {
+      this.ready.then(() => this.inside.dispatchEvent(new this.inside.MessageEvent("message", {data})));
+    }
+    terminate() {
+      this.frame.remove();
+    }
+  };
+}
+"""
+
 
 # ---- pages of the tree ------------------------------------------------------------------------------
 
@@ -181,7 +216,7 @@ def gather() -> None:
         else:
             shutil.copyfile(path, SOURCE / place)
     for name, text in (("reference_cli.md", command_line()), ("reference_python.md", python_api()),
-                       ("models_table.md", models()), ("filter.js", FILTER)):
+                       ("models_table.md", models()), ("filter.js", FILTER), ("iframe-worker.js", SEARCH)):
         (SOURCE / name).write_text(text)
 
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,3 +61,28 @@ def test_the_table_has_every_model():
 def test_pages_that_load_something_are_found(tmp_path, page, finds):
     (tmp_path / "a.html").write_text(page)
     assert len(docs.loads(tmp_path)) == finds
+
+
+WORKER = """addEventListener("message", async told => {
+  await importScripts("twice.js");
+  postMessage(twice(told.data));
+});
+"""
+ASKS = """const worker = new Worker("assets/worker.js");
+worker.addEventListener("message", told => { document.title = `told ${told.data}`; });
+worker.postMessage(21);
+"""
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not there")
+def test_a_page_opened_as_a_file_searches(tmp_path):
+    """Material searches in a worker; without the script that stands in for it, a file gets none. One browser: 2 s."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "worker.js").write_text(WORKER)
+    (tmp_path / "twice.js").write_text("function twice(x) { return 2 * x; }")
+    (tmp_path / "iframe-worker.js").write_text(docs.SEARCH)
+    (tmp_path / "page.html").write_text(f'<body><script src="iframe-worker.js"></script><script>{ASKS}</script></body>')
+    done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
+                           "--dump-dom", f"file://{tmp_path / 'page.html'}"], text=True, capture_output=True,
+                          timeout=120)
+    assert "<title>told 42</title>" in done.stdout, done.stdout

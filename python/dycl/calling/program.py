@@ -21,6 +21,8 @@ from .onnx_program import OnnxProgram, is_of_onnx
 from .package_interface import from_json
 from .package_reader import interface_data
 
+_SHOWN = 12  # arguments or results in a line of repr
+
 
 def load(path: str | os.PathLike | bytes, *, threads: int = 0, host_functions: dict | None = None,
          classes: Iterable[Any] = (), trust: str | None = None, allow_native_code: bool = False,
@@ -94,7 +96,10 @@ class CompiledProgram:
 
     def __repr__(self) -> str:
         def ports(of: list) -> str:
-            return ", ".join(f"{name}: {kind}" for name, kind in of)
+            shown = [f"{name}: {kind}" for name, kind in of]
+            if len(shown) > _SHOWN:
+                shown[_SHOWN - 1:] = [f"... {len(shown) - _SHOWN + 1} more"]
+            return ", ".join(shown)
 
         native, kinds = self._engine.program, sorted({backend for _, backend, *_ in self._engine.program.sub_dnns})
         states = f"; states {ports(self.states)}" if self.states else ""

@@ -49,6 +49,11 @@ def test_what_it_says(program, tmp_path):
     assert repr(dycl.load(tmp_path / "p.dycl")) == repr(program)
 
 
+def test_many_results_are_told_in_short():
+    program = dycl.compile(lambda x: [x + k for k in range(40)], (A,))
+    assert repr(program).split("\n")[0].endswith("out10: f32[2], ... 29 more)") and len(program.outputs) == 40
+
+
 def test_trace(program, tmp_path):
     program.save(tmp_path / "p.dycl")
     for callee in (program, dycl.load(tmp_path / "p.dycl")):
