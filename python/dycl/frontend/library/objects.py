@@ -70,6 +70,11 @@ def _is_fake(m, s, args, kwargs):
     return False if m.is_symbolic(args[0]) else NotImplemented
 
 
+@handles(polyfills.settle)
+def _settle(m, s, args, kwargs):
+    args[0].arena.settle(args[0])
+
+
 @handles(type)
 def _type(m, s, args, kwargs):
     if len(args) == 1:
@@ -122,9 +127,10 @@ def _hasattr(m, s, args, kwargs):
 def _may_run_code(obj: Any, name: Any) -> bool:
     if stand_in_of(name) is not None:
         return True
-    if isinstance(obj, (types.ModuleType, type)) or stand_in_of(obj) is not None:
+    own = stand_in_of(obj)
+    if isinstance(obj, (types.ModuleType, type)) or own is not None and own.own_class is None:
         return False
-    cls = type(obj)
+    cls = lookup.class_of(obj)
     attr = lookup.mro_lookup(cls, name)
     if isinstance(attr, (property, functools.cached_property)) or isinstance(
             lookup.mro_lookup(type(attr), "__get__"), types.FunctionType):

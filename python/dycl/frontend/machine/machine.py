@@ -30,7 +30,7 @@ from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills.registry import POLYFILLS
 from ..polyfills.torch import RtSize
-from ..semantics import callbacks, calls, identity, interpretation, keys, opaque_objects
+from ..semantics import callbacks, calls, identity, interpretation, keys, opaque_objects, records
 from ..source import Span
 from ..state import iterators
 from ..state.assumptions import Assumptions
@@ -70,6 +70,9 @@ class Machine:
         self.scalars.machine = self
         self.arrays = Arrays(self)
         self.lists = Lists(self)
+        self.arenas: dict[type, Any] = {}  # class -> the table that its objects are rows of (values/arena.py)
+        self.wants_row = functools.partial(records.want, self)
+        self.heap.before_change = self.wants_row
         self.polyfills, self.iterator_polyfills = polyfills, iterator_polyfills
         self.polyfill_of = POLYFILLS.get
         self.texts, self.keys, self.iterators = text_methods, keys, iterators
@@ -123,6 +126,7 @@ class Machine:
         """Runs function(*args, **kwargs) to all its ends; they are left in `finished`."""
         state = State([], self.initial_overlay or Overlay(), self.entry)
         self.activate(state)
+        records.begin(self)
         self._enter(state, function, args, kwargs)
         self.push(state)
         while self.ready:
@@ -155,6 +159,7 @@ class Machine:
         if len(group) > 1 and not first.finished:
             group = self.merger.merge(group)
         if len(group) + len(self.ready) > self.options.max_states:
+            records.prefer(self, group)
             raise CaptureRefusal(
                 f"more than {self.options.max_states} states of the program are alive at once: {self.merger.blame()}",
                 "make the arms of the branches before this point leave the same kinds of values",

@@ -20,7 +20,7 @@ import torch
 
 from ..diagnostics import CaptureRefusal
 from ..graph.program import Block, Edge, Goto, ListType, Raise, TensorType
-from ..semantics import keys
+from ..semantics import keys, records
 from ..state.state import NULL, Frame, State
 from ..values import chosen_text
 from ..values.list_kinds import columns
@@ -255,6 +255,7 @@ class Loops:
             if not first and self.m.with_chosen_keys:
                 keys.prefer_tables(self.m)
             if not first:
+                records.prefer(self.m, [outermost.snapshot, state])
                 chosen_text.prefer(self.m)
             return self._give_up(state, outermost, why)
         later = LoopEntry(entry.header)

@@ -11,7 +11,7 @@ import collections
 
 from ..graph.integer_ranges import hull
 from ..graph.program import INT, Block, Edge, Goto, common_dominator
-from ..semantics import keys
+from ..semantics import keys, records
 from ..state.path_facts import joined
 from ..state.state import State
 from ..values import chosen_text
@@ -47,6 +47,7 @@ class Merger:
         if len(groups) > self.m.options.max_variants and self.m.with_chosen_keys:
             keys.prefer_tables(self.m)
         if len(groups) > self.m.options.max_variants:
+            records.prefer(self.m, groups)
             chosen_text.prefer(self.m)
         return groups
 

@@ -34,7 +34,7 @@ class Likeness:
 
     def __init__(self, machine: Any, widen: bool):
         self.heap, self.born = machine.heap, machine.born
-        self.coarse = widen
+        self.coarse = widen or bool(machine.arenas)  # lists of references merge at once
         self.texts_merge = machine.assumptions.chosen_texts.holds()
         self._numbers: dict[tuple, int] = {}
         self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}

@@ -20,6 +20,7 @@ from ..values.list_kinds import (
     side,
     with_rows,
 )
+from ..values.stand_in import StandIn
 from .unify_aliases import AliasGuard
 
 
@@ -28,10 +29,10 @@ class ListUnifier:
 
     def _lengths_differ(self, a: Any, b: Any) -> bool:
         """Two lists made during capture that may become one of a length known at run time."""
-        if not (self.widen and type(a) is list and type(b) is list and self.m.is_born(a) and self.m.is_born(b)):
+        if not (type(a) is list and type(b) is list and self.m.is_born(a) and self.m.is_born(b)):
             return False
-        heap = self.m.heap
-        return len(heap.contents_in(self.a.overlay, a)) != len(heap.contents_in(self.b.overlay, b))
+        items = [self.m.heap.contents_in(state.overlay, x) for state, x in ((self.a, a), (self.b, b))]
+        return len(items[0]) != len(items[1]) and (self.widen or all(_are_references(x) for x in items))
 
     def run_time_list(self, a: Any, b: Any) -> RtList:
         """Lists of different lengths, or one whose length is known at run time already."""
@@ -123,6 +124,10 @@ class ListUnifier:
             return self.m.heap.contents_in(overlay, x)
 
         return side(self.m, x, look)
+
+
+def _are_references(items: Any) -> bool:
+    return all(isinstance(x, StandIn) and x.own_class is not None for x in items)
 
 
 class ListLeaf:

@@ -27,7 +27,7 @@ from ..values.stand_in import stand_in_of, type_of
 from ..values.tensor import is_handle
 from ..values.text import RtText
 from . import interpretation, opaque_objects
-from .lookup import MISSING, getattr_dict, mro_lookup
+from .lookup import MISSING, class_of, getattr_dict, mro_lookup
 
 
 def load_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
@@ -72,7 +72,7 @@ def attribute_of_text(m: Interpreter, obj: Any, text: RtText) -> str:
 
 def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool = True) -> Any:
     """object.__getattribute__(obj, name), then __getattr__."""
-    cls = type(obj)
+    cls = class_of(obj)
     if name == "__dict__" and getattr_dict(obj) is not None:
         return _own_dict(m, obj)
     attr = mro_lookup(cls, name)
@@ -114,7 +114,7 @@ def _of_data_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, name: str
 
 def _not_found(m: Interpreter, s: State, obj: Any, name: str, fallback: bool) -> Any:
     """Neither the object nor its class has it: what __getattr__ gives."""
-    custom = mro_lookup(type(obj), "__getattr__") if fallback else None
+    custom = mro_lookup(class_of(obj), "__getattr__") if fallback else None
     if isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__:
         if interpretation.interpreted(custom):
             return m.call(s, custom, (obj, name), {})
@@ -130,7 +130,7 @@ def _computed(m: Interpreter, s: State, attr: property, obj: Any, name: str, fal
     getter = attr.fget
     if getter is None:
         raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no getter")
-    custom = mro_lookup(type(obj), "__getattr__") if fallback else None
+    custom = mro_lookup(class_of(obj), "__getattr__") if fallback else None
     if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__getattr__
             and interpretation.interpreted(custom)):
         return m.call(s, polyfills.attribute_by, (getter, (obj,), custom, obj, name), {})
@@ -173,7 +173,7 @@ def store_attr(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any
     found = own.store_attribute(m, s, name, value) if own is not None else NotImplemented
     if found is not NotImplemented:
         return None
-    cls = type(obj)
+    cls = class_of(obj)
     custom = mro_lookup(cls, "__setattr__")
     if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__setattr__
             and interpretation.interpreted(custom)):
@@ -189,7 +189,7 @@ _KEEPERS = (object, type, BaseException, types.SimpleNamespace, types.ModuleType
 
 
 def store_default(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> Any:
-    attr = mro_lookup(type(obj), name)
+    attr = mro_lookup(class_of(obj), name)
     if isinstance(attr, property):
         if attr.fset is None:
             raise AttributeError(f"property '{name}' of '{type(obj).__name__}' object has no setter")
@@ -197,6 +197,9 @@ def store_default(m: Interpreter, s: State, obj: Any, name: str, value: Any) -> 
     setter = mro_lookup(type(attr), "__set__") if attr is not MISSING else None
     if isinstance(setter, types.FunctionType) and interpretation.interpreted(setter):
         return m.call_then(s, setter, (attr, obj, value), {}, signals.drop)
+    own = stand_in_of(obj)
+    if own is not None and own.keep(m, name, value):
+        return None
     if isinstance(attr, (types.GetSetDescriptorType, types.MemberDescriptorType)) and not is_slot(obj, name):
         opaque_objects.check_store(m, obj, name, value)
     touch_attributes(m, obj)
@@ -231,16 +234,19 @@ def _refuse_new_parameter(module: torch.nn.Module, name: str, value: Any) -> Non
 
 def delete_attr(m: Interpreter, s: State, obj: Any, name: str) -> Any:
     """del obj.name; returns None, or PUSHED with the result dropped."""
-    custom = mro_lookup(type(obj), "__delattr__")
+    custom = mro_lookup(class_of(obj), "__delattr__")
     if (isinstance(custom, types.FunctionType) and custom is not torch.nn.Module.__delattr__
             and interpretation.interpreted(custom)):
         return m.call_then(s, custom, (obj, name), {}, signals.drop)
-    attr = mro_lookup(type(obj), name)
+    attr = mro_lookup(class_of(obj), name)
     if isinstance(attr, property) and attr.fdel is not None:
         return m.call_then(s, attr.fdel, (obj,), {}, signals.drop)
     deleter = mro_lookup(type(attr), "__delete__") if attr is not MISSING else None
     if isinstance(deleter, types.FunctionType) and interpretation.interpreted(deleter):
         return m.call_then(s, deleter, (attr, obj), {}, signals.drop)
+    if class_of(obj) is not type(obj):
+        raise CaptureRefusal(f"an attribute of a {class_of(obj).__name__}, whose objects are known only at run time, "
+                             "is deleted", "set it to None", kind="delattr")
     touch_attributes(m, obj)
     natively(delattr, obj, name)
     return None

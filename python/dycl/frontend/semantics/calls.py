@@ -243,6 +243,9 @@ def construct_default(m: Interpreter, s: State, cls: type, args: tuple, kwargs: 
     new, init = cls.__new__, cls.__init__
     python_new = isinstance(new, types.FunctionType) and interpretation.interpreted(new)
     python_init = isinstance(init, types.FunctionType) and interpretation.interpreted(init)
+    if cls in m.arenas:
+        made = m.arenas[cls].new()
+        return call(m, s, polyfills.construct_row, (made, init if python_init else None, args, kwargs), {})
     if python_new:
         return call(m, s, polyfills.construct, (cls, new, init if python_init else None, args, kwargs), {})
     if not python_init:

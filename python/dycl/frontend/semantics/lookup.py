@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from ..polyfills import builtins as polyfills
 from ..state.interpreter import Interpreter
+from ..values.stand_in import made_stand_in
 from . import interpretation
 
 MISSING = object()
@@ -34,9 +35,15 @@ def by_class(table: dict, otherwise: Any) -> Callable[[type], Any]:
         lambda cls: next((table[base] for base in cls.__mro__ if base in table), otherwise))
 
 
+def class_of(obj: Any) -> type:
+    """The class that has obj's methods."""
+    own = made_stand_in(obj)
+    return type(obj) if own is None or own.own_class is None else own.own_class
+
+
 def python_method(obj: Any, name: str) -> Any:
     """The Python function that implements a special method of obj's class, if user code does."""
-    found = mro_lookup(type(obj), name)
+    found = mro_lookup(class_of(obj), name)
     if isinstance(found, types.FunctionType) and interpretation.interpreted(found):
         return found
     return None
@@ -47,7 +54,7 @@ def truth_method(m: Interpreter, value: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str, list, tuple, dict):
         return None
     for name, by in (("__bool__", polyfills.truth_by), ("__len__", polyfills.length_by)):
-        found = mro_lookup(type(value), name)
+        found = mro_lookup(class_of(value), name)
         if isinstance(found, types.FunctionType) and interpretation.interpreted(found):
             return functools.partial(by, types.MethodType(found, value))
         if found is not MISSING:
@@ -57,7 +64,7 @@ def truth_method(m: Interpreter, value: Any) -> Any:
 
 def bound_method(obj: Any, name: str) -> Any:
     """obj's special method as its class has it, bound; None if it has none."""
-    found = mro_lookup(type(obj), name)
+    found = mro_lookup(class_of(obj), name)
     if found is MISSING or found is None:
         return None
     return types.MethodType(found, obj) if isinstance(found, types.FunctionType) else found.__get__(obj, type(obj))

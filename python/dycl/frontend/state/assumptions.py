@@ -67,6 +67,9 @@ class Assumptions:
         self.tables = Assumption("a dict whose keys are known only at run time")  # where it is made (semantics/keys.py)
         # dicts that are no such ones, but whose keys keep many paths apart
         self.likely_tables = Assumption("dicts whose keys keep many paths apart", "no tables for keys of few values")
+        # classes whose objects are rows of a table (values/arena.py), and the kinds of values of their attributes
+        self.records = Assumption("objects of a class in a table", "objects of a class one by one")
+        self.record_kinds: dict[type, dict] = {}
         self.texts = Texts()  # that runs choose among (values/chosen_text.py)
         self.chosen_texts = Assumption("strings keep many paths apart", "no strings chosen at run time")
         # (code, GET_ITER): a loop whose numbers nobody reads gets a back edge; assumed by each attempt for itself
@@ -92,5 +95,5 @@ class Assumptions:
 
     def refute(self, refusal: Exception) -> None:
         """What this attempt came to was refused: without the guesses that led to it, it may not be."""
-        for guess in (self.counting, self.likely_tables, self.chosen_texts):
+        for guess in (self.counting, self.records, self.likely_tables, self.chosen_texts):
             guess.refute(refusal)

@@ -45,6 +45,7 @@ class Heap:
         self.written_at: dict[int, Any] = {}  # the user's line that first wrote an object from outside
         self.where: Any = lambda: None  # the user's line at hand
         self.before_write: Any = lambda obj: None  # told of an object from outside that is written
+        self.before_change: Any = lambda obj: None  # told of an object of which copies are elsewhere
         self.fragile = IdentityDict()  # object of which copies are elsewhere -> what to call before it is changed
         self.fresh_arrays: dict[int, Any] = {}  # id -> a weak reference to a numpy array that was made during capture
         # id -> (a weak reference to a numpy array, the instruction that made it)
@@ -91,6 +92,7 @@ class Heap:
         return False
 
     def refuse_fragile(self, obj: Any) -> None:
+        self.before_change(obj)
         self.fragile[obj]()
         raise CaptureRefusal(f"a {type(obj).__name__} that is in a list whose length is known only "
                              "at run time is changed",

@@ -20,6 +20,8 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
+    arenas: dict  # class -> the table that its objects are rows of (values/arena.py)
+    wants_row: Callable[[Any], None]  # begins anew with objects of this one's class in a table, if they can be
     texts: Any  # methods of strings (values/text_methods.py)
     contents_of: Callable[[Any], Any]  # of a mutable object (state/contents.py)
     keys: Any  # when two keys are one (semantics/keys.py)

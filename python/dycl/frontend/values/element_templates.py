@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ...calling.nodes import Built, Dict, List, Object, Tuple
 from ...calling.templates import Array, Number, Row, Static, Template, Tensor
+from ..diagnostics import CaptureRefusal
 from .text_templates import element_of_texts
 
 
@@ -16,6 +17,11 @@ def element_template(m: Any, kind: tuple, typed: bool = False) -> Template:
         return Tensor(kind[1].dtype, tuple(d if isinstance(d, int) else None for d in kind[1].shape))
     parts = [element_template(m, k, typed) for k in kind[2]] if kind[0] in _HOLDERS else []
     return _OF_KINDS[kind[0]](m, kind, parts)
+
+
+def _refuse_objects(cls: type) -> NoReturn:
+    raise CaptureRefusal(f"a list of objects of the class {cls.__name__}, which are known only at run time, is "
+                         "returned or kept", "return lists of their attributes", kind="output")
 
 
 _HOLDERS = ("tuple", "dict", "list", "object", "built")
@@ -30,4 +36,5 @@ _OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
     "const": lambda m, kind, _: Static(kind[1]),
     "tensor": lambda m, kind, _: Tensor(),
     "numpy": lambda m, kind, _: Array(),
+    "reference": lambda m, kind, _: _refuse_objects(kind[1]),
     **dict.fromkeys(("int", "float", "bool"), lambda m, kind, _: Number(kind[0]))}

@@ -23,7 +23,7 @@ from . import chosen_text
 from .guard import NO_GUARD, Guard
 from .list import EMPTY, RtList
 from .scalar import kind_of
-from .stand_in import OF_PARTS
+from .stand_in import OF_PARTS, StandIn
 from .text import RtText
 
 # ---- kinds of elements ---------------------------------------------------------------------------
@@ -40,8 +40,8 @@ def kind_of_element(m: Any, x: Any, look: Any = None) -> Any:
     """("tensor", TensorType, device), ("numpy", TensorType, device) of a numpy scalar, ("int",), ("float",), ("bool",),
     ("tuple", class, kinds), ("list", length, kinds), ("dict", keys, kinds), ("object", (class, names), kinds), ("text",
     what all share, kinds of its numbers), ("built", class, kinds) of what the class makes of its parts, inside of which
-    ("const", value) too; ("row", kind of its numbers, is a tuple): a list of numbers, of any length; None: no such
-    element.
+    ("const", value) too; ("row", kind of its numbers, is a tuple): a list of numbers, of any length;
+    ("reference", class) of an object in an arena (values/arena.py); None: no such element.
     `look`: the contents of an object (merging/merge.py: as a state sees them)."""
     kind = _kind(m, x, look or m.contents_of)
     return kind if kind is not None and leaf_types(kind) else None
@@ -101,7 +101,21 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
     if isinstance(x, RtList):
         inner = look(x)[1]
         return ("row", inner, x.frozen) if inner[0] in _NUMBERS else None
+    if isinstance(x, StandIn) and (own := x.element_kind(look)) is not None:
+        return own
     return _kind_of_parts(m, x, look, depth)
+
+
+def kind_inside(m: Any, x: Any) -> Any:
+    """The kind of a value among others of an element: None and texts, too."""
+    return _kind(m, x, m.contents_of, 1)
+
+
+def is_immutable(kind: tuple) -> bool:
+    """Whether a copy of such a value is as good as the value."""
+    if kind[0] in ("list", "dict", "object") or kind[0] == "row" and not kind[2]:
+        return False
+    return kind[0] not in _PARTS or all(map(is_immutable, kind[2]))
 
 
 def _kind_of_parts(m: Any, x: Any, look: Any, depth: int) -> Any:
@@ -199,6 +213,8 @@ def leaf_types(kind: tuple) -> list:
         return []
     if kind[0] == "row":
         return [_row_type(kind)]
+    if kind[0] == "reference":
+        return [ScalarType("int")]
     return [kind[1]] if kind[0] in _TENSORS else [ScalarType(kind[0])]
 
 
@@ -218,6 +234,8 @@ def leaves(m: Any, x: Any, kind: tuple) -> list[Value]:
     if kind[0] == "row":
         type_ = _row_type(kind)
         return [m.recorder.host("list.to_tensor", graph_lists(m, x, kind[1]), type_, dtype=dtype_name(type_.dtype))]
+    if kind[0] == "reference":
+        return [x.reference(m)]
     return [m.recorder.value_of(x)] if kind[0] == "tensor" else [m.scalars.value(x, kind[0])]
 
 

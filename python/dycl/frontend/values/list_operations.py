@@ -432,6 +432,10 @@ class Lists:
         x.cells = x.cells | self._guarded(x, item)
 
     def _element(self, x: RtList, values: list[Value]) -> Any:
+        return self.element(x.kind, x.guard, values)
+
+    def element(self, kind: tuple, guard: Any, values: list[Value]) -> Any:
+        """What such values of the graph are. `guard`: what a write to it calls."""
         found = iter(values)
 
         def build(kind: tuple) -> Any:
@@ -450,23 +454,25 @@ class Lists:
                     made.__dict__.update(zip(kind[1][1], values))
                 else:
                     made = values if kind[0] == "list" else dict(zip(kind[1], values))
-                self.m.heap.fragile[self.m.new(made)] = x.guard
+                self.m.heap.fragile[self.m.new(made)] = guard
                 return made
             value = next(found)
+            if kind[0] == "reference":
+                return self.m.arenas[kind[1]].at(RtInt(value, self.m.recorder.span))
             if kind[0] == "row":
                 row = self._host("list.from_tensor", [value], ListType(ScalarType(kind[1][0])))
-                made = self.m.new(RtList((row,), kind[1], frozenset(), x.guard, kind[2]))
-                self.m.heap.fragile[made] = x.guard
+                made = self.m.new(RtList((row,), kind[1], frozenset(), guard, kind[2]))
+                self.m.heap.fragile[made] = guard
                 return made
             if kind[0] not in _TENSORS:
                 return BY_KIND[kind[0]](value, self.m.recorder.span)
             handle = self._handle(kind[1].dtype, list(kind[1].shape), value, kind[2])
             if kind[0] == "numpy":
                 return self.m.arrays.wrap(handle)
-            handle._dycl.cell.note = x.guard or None
+            handle._dycl.cell.note = guard or None
             return handle
 
-        return build(x.kind)
+        return build(kind)
 
     def _handle(self, dtype: torch.dtype, shape: list, value: Value, device: Any) -> Any:
         dims = [None if isinstance(d, str) else d for d in shape]

@@ -38,6 +38,7 @@ class StandIn:
     keeps_objects = False  # what its contents hold is compared, not merged
     suspends = False  # its code goes on later, or is told that it does not
     indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
+    own_class: type | None = None  # that has its methods and the other attributes that it does not say itself
 
     # ---- what it is ----------------------------------------------------------------------------
 
@@ -212,6 +213,16 @@ class StandIn:
         as objects, or keep the states apart."""
         return NotImplemented
 
+    # ---- in lists of run-time length ---------------------------------------------------------------
+
+    def element_kind(self, look: Any) -> Any:
+        """("reference", class) of one that is kept in a list as a number; None: it cannot be an element."""
+        return None
+
+    def reference(self, m: Any) -> Value:
+        """That number."""
+        raise Escape(self, "element")
+
     # ---- in results and in states between calls ----------------------------------------------------
 
     def flattened(self, flattener: Any, path: str) -> Template:
@@ -297,6 +308,10 @@ class StandIn:
     def store_attribute(self, m: Any, s: Any, name: str, value: Any) -> Any:
         """`self.name = value`; NotImplemented: as of other objects."""
         return NotImplemented
+
+    def keep(self, m: Any, name: str, value: Any) -> bool:
+        """object.__setattr__(self, name, value), if it keeps its attributes in a way of its own."""
+        return False
 
     def call_method(self, m: Any, s: Any, name: str, args: tuple, kwargs: dict) -> Any:
         """What a `BoundMethod` of it is called for."""
