@@ -43,8 +43,25 @@ class IdentityDict(MutableMapping):
         found = self._entries.get(id(key))
         return default if found is None else found[1]
 
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        return self._entries.setdefault(id(key), (key, default))[1]
+
     def ids(self) -> Any:
         return self._entries.keys()
+
+
+class IdentityPairs:
+    """Its keys are pairs of objects, as those of an IdentityDict are objects."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[int, int], tuple] = {}
+
+    def __setitem__(self, pair: tuple, value: Any) -> None:
+        self._entries[id(pair[0]), id(pair[1])] = (*pair, value)
+
+    def get(self, a: Any, b: Any, default: Any = None) -> Any:
+        found = self._entries.get((id(a), id(b)))
+        return default if found is None else found[2]
 
 
 def reached(roots: Any, parts: Callable[[Any], Any]) -> IdentityDict:
