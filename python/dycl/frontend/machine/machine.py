@@ -393,12 +393,11 @@ class Machine:
     def split(self, state: State, condition: RtBool) -> None:
         self.heap.save()
         span = self.line_of_model()  # also where torch's own Python decides
-        frame = state.frames[-1]
         block = state.block
         if_true, if_false = Block(block, span), Block(block, span)
         block.exit = Branch(condition.value, Edge(if_true), Edge(if_false))
         block.exit_span = span
-        self.loops.note_fork(state, frame)
+        self.loops.note_fork(state)
         other = state.fork()
         asked = self._question(condition)
         for one, target, answer in ((state, if_true, True), (other, if_false, False)):

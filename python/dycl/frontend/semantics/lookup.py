@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any, Callable
+from typing import Any
 
 from ..polyfills import builtins as polyfills
-from ..state.interpreter import Interpreter
 from . import interpretation
 
 MISSING = object()
@@ -28,12 +27,6 @@ def by_type(table: dict, obj: Any, otherwise: Any) -> Any:
     return next((table[cls] for cls in type(obj).__mro__ if cls in table), otherwise)
 
 
-def by_class(table: dict, otherwise: Any) -> Callable[[type], Any]:
-    """The same as a function of the class, for tables that are asked often."""
-    return functools.lru_cache(maxsize=4096)(
-        lambda cls: next((table[base] for base in cls.__mro__ if base in table), otherwise))
-
-
 def python_method(obj: Any, name: str) -> Any:
     """The Python function that implements a special method of obj's class, if user code does."""
     found = mro_lookup(type(obj), name)
@@ -42,7 +35,7 @@ def python_method(obj: Any, name: str) -> Any:
     return None
 
 
-def truth_method(m: Interpreter, value: Any) -> Any:
+def truth_method(value: Any) -> Any:
     """A function without parameters, to be interpreted, that decides bool(value); None if no user code is needed."""
     if value is None or type(value) in (bool, int, float, str, list, tuple, dict):
         return None

@@ -21,7 +21,7 @@ class Interpreter(Protocol):
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
     texts: Any  # methods of strings (values/text_methods.py)
-    contents_of: Callable[[Any], Any]  # of a mutable object (state/contents.py)
+    contents_of: Callable[[Any], Any]  # of a mutable object (state/kinds.py)
     keys: Any  # when two keys are one (semantics/keys.py)
     arrays: Any  # numpy arrays known only at run time
     polyfills: Any  # Python that is interpreted in place of native functions (polyfills/builtins.py)
