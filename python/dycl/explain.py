@@ -97,25 +97,25 @@ def _names_of_weights(model: Any) -> dict[int, str]:
 def _loops(graph: Graph) -> list[Loop]:
     """A loop is what leads back to its header; it is decided where one arm leaves it."""
     blocks = graph.reachable_blocks()
-    order = {id(block): k for k, block in enumerate(blocks)}
-    before: dict[int, list[Block]] = {}
-    backwards: dict[int, list[Block]] = {}  # header -> where it is gone back to it from
+    order = {block: k for k, block in enumerate(blocks)}
+    before: dict[Block, list[Block]] = {}
+    backwards: dict[Block, list[Block]] = {}  # header -> where it is gone back to it from
     for block in blocks:
         for edge in successors(block):
-            before.setdefault(id(edge.target), []).append(block)
-            if order[id(edge.target)] <= order[id(block)]:
-                backwards.setdefault(id(edge.target), []).append(block)
+            before.setdefault(edge.target, []).append(block)
+            if order[edge.target] <= order[block]:
+                backwards.setdefault(edge.target, []).append(block)
     loops = []
     for header in blocks:
-        body, open_ = {id(header): header}, list(backwards.get(id(header), ()))
+        body, open_ = {header: None}, list(backwards.get(header, ()))
         if not open_:
             continue
         while open_:
             block = open_.pop()
-            if id(block) not in body:
-                body[id(block)] = block
-                open_ += before.get(id(block), ())
-        leaves = [b for b in body.values() if any(id(edge.target) not in body for edge in successors(b))]
+            if block not in body:
+                body[block] = None
+                open_ += before.get(block, ())
+        leaves = [b for b in body if any(edge.target not in body for edge in successors(b))]
         places = sorted({_place(b.exit_span) for b in leaves if isinstance(b.exit, Branch)})
         loops.append(Loop(places or [_place(header.span)], header.loop_limit))
     return loops

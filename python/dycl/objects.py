@@ -43,8 +43,25 @@ class IdentityDict(MutableMapping):
         found = self._entries.get(id(key))
         return default if found is None else found[1]
 
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        return self._entries.setdefault(id(key), (key, default))[1]
+
     def ids(self) -> Any:
         return self._entries.keys()
+
+
+class IdentityPairs:
+    """Its keys are pairs of objects, as those of an IdentityDict are objects."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[int, int], tuple] = {}
+
+    def __setitem__(self, pair: tuple, value: Any) -> None:
+        self._entries[id(pair[0]), id(pair[1])] = (*pair, value)
+
+    def get(self, a: Any, b: Any, default: Any = None) -> Any:
+        found = self._entries.get((id(a), id(b)))
+        return default if found is None else found[2]
 
 
 def reached(roots: Any, parts: Callable[[Any], Any]) -> IdentityDict:
@@ -79,6 +96,13 @@ def within(tree: Any, depth: int = 64, kinds: Any = (list, tuple, set, dict)) ->
         yield from level
         level = [y for x in level if isinstance(x, kinds) for y in held(x)] if depth else []
         depth -= 1
+
+
+def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
+    """The same lists, tuples and dicts with what `change` makes of their leaves."""
+    if type(tree) in (list, tuple):
+        return type(tree)(mapped(change, x) for x in tree)
+    return {k: mapped(change, x) for k, x in tree.items()} if isinstance(tree, dict) else change(tree)
 
 
 _slots_cache: dict[type, tuple[str, ...]] = {}

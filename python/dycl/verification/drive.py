@@ -30,25 +30,25 @@ class Arms:
 
     def __init__(self, graph: Any, in_package: Any, gone: frozenset):
         self.branches = [b for b in graph.reachable_blocks() if isinstance(b.exit, Branch)]
-        self.places = {id(b): place_of(b.exit_span) for b in self.branches}
+        self.places = {b: place_of(b.exit_span) for b in self.branches}
         # What the program decides too, and can be made to decide.
-        self.driveable = {id(b) for n, b in enumerate(self.branches)
-                          if self.places[id(b)] in in_package and n not in gone}
-        self.taken: set = set()  # (block id, arm), free
+        self.driveable = {b for n, b in enumerate(self.branches)
+                          if self.places[b] in in_package and n not in gone}
+        self.taken: set = set()  # (block, arm), free
         self.driven: set = set()
 
     def total(self) -> int:
         return 2 * len(self.branches)
 
     def seen(self, block: Any, arm: bool) -> bool:
-        return (id(block), arm) in self.taken or (id(block), arm) in self.driven
+        return (block, arm) in self.taken or (block, arm) in self.driven
 
     def never(self) -> list[str]:
         missing = []
         for b in self.branches:
             for arm in (True, False):
                 if not self.seen(b, arm):
-                    file, line, column = self.places[id(b)] or ("?", 0, 0)
+                    file, line, column = self.places[b] or ("?", 0, 0)
                     missing.append(f"{file}:{line}:{column}: never {'true' if arm else 'false'}")
         return missing
 
@@ -68,7 +68,7 @@ class _Course:
 
     def __call__(self, block: Any, natural: bool) -> bool:
         # A decision that only the graph has is known by its block.
-        place = self.arms.places[id(block)] if id(block) in self.arms.driveable else ("", id(block), 0)
+        place = self.arms.places[block] if block in self.arms.driveable else ("", block, 0)
         key = (place, self.counts[place])
         self.counts[place] += 1
         self.natural[key] = natural
@@ -78,7 +78,7 @@ class _Course:
 
     def passed(self) -> collections.Counter:
         """How often each place that the program knows was passed."""
-        return collections.Counter(key[0] for b, key, _ in self.steps if id(b) in self.arms.driveable)
+        return collections.Counter(key[0] for b, key, _ in self.steps if b in self.arms.driveable)
 
 
 def drive(program: Any, inputs: list[tuple[list, list]], rtol: float, atol: float, budget: int) -> dict:
@@ -144,14 +144,14 @@ class _Drives:
             if not patient and (self.mismatches or self.unmatched):
                 return False
             if compared:
-                (self.arms.driven if plan else self.arms.taken).update((id(b), arm) for b, _, arm in course.steps)
+                (self.arms.driven if plan else self.arms.taken).update((b, arm) for b, _, arm in course.steps)
             work += self.turned(number, course, planned)
         return not self.mismatches and not self.unmatched
 
     def turned(self, number: int, course: _Course, planned: collections.Counter) -> Iterator[tuple[int, dict, tuple]]:
         """The run again, for each of its decisions that leads to an arm which was never taken."""
         for place, (block, key, arm) in enumerate(course.steps):
-            turn = (id(block), not arm)
+            turn = (block, not arm)
             if planned[turn] >= 3 or self.arms.seen(block, not arm):
                 continue
             planned[turn] += 1
@@ -210,7 +210,7 @@ def _compiled(engine: Any, decisions: list, tensors: list, states: list, course:
     """The program, led the way the graph went. Passes may have swapped a branch's arms: `swapped`, by decision, is
     learnt where both first come."""
     counts: collections.Counter = collections.Counter()
-    went = {key: arm for b, key, arm in course.steps if id(b) in course.arms.driveable}
+    went = {key: arm for b, key, arm in course.steps if b in course.arms.driveable}
 
     def decide(decision: int, arm: int) -> int:
         place = place_of_decision(decisions[decision])

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from dycl.objects import IdentityDict, reached
+from dycl.objects import IdentityDict, IdentityPairs, mapped, reached, within
 
 
 class Held:
@@ -42,3 +42,26 @@ def test_what_is_reached_is_found_once():
     inner.append(outer)
     found = reached([outer], lambda x: x if isinstance(x, list) else None)
     assert [*found.ids()] == [id(outer), id(inner)]
+
+
+def test_pairs_of_objects_are_keys_that_live():
+    known, a, b = IdentityPairs(), Held(), Held()
+    known[a, b] = "both"
+    assert known.get(a, b) == "both" and known.get(b, a) is None and known.get(a, a, "none") == "none"
+    seen = weakref.ref(b)
+    del b
+    gc.collect()
+    assert known.get(a, seen()) == "both"
+
+
+def test_what_is_within_a_tree_of_containers():
+    tree = [1, (2, {"k": 3}), {4}]
+    assert [x for x in within(tree) if type(x) is int] == [1, 2, 4, 3]
+    assert [x for x in within(tree, 1) if type(x) is int] == [1] and [*within(5)] == [5]
+    assert [x for x in within(tree, kinds=list) if type(x) is int] == [1]
+    tree.append(tree)
+    assert sum(x is tree for x in within(tree, 3)) == 4
+
+
+def test_a_tree_with_other_leaves():
+    assert mapped(str, [1, (2, {"k": 3})]) == ["1", ("2", {"k": "3"})] and mapped(str, range(2)) == "range(0, 2)"

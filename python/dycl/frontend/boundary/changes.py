@@ -58,7 +58,7 @@ def _of_dict(obj: dict, before: Any, after: Any, stored: set, looked_at: bool) -
 
 
 def _are_attributes(contents: Any) -> bool:
-    """Slots, if there are any, and the rest (state/contents.py)."""
+    """Slots, if there are any, and the rest (state/kind.py)."""
     return (isinstance(contents, tuple) and len(contents) == 2 and isinstance(contents[1], dict)
             and isinstance(contents[0], (dict, type(None))))
 

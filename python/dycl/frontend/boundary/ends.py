@@ -26,7 +26,7 @@ from ...calling.exceptions import Raised
 from ...calling.state_values import ABSENT
 from ...calling.states.attribute import TensorAttribute
 from ...calling.states.buffer import Buffer
-from ...calling.templates import Template
+from ...calling.templates import Live, Template
 from ...calling.wording import leaf_names
 from ...objects import IdentityDict, plain_object, reached
 from ..diagnostics import CaptureRefusal
@@ -104,7 +104,7 @@ class Outputs:
         self.own_containers: dict[str, Any] = {}  # name -> a list or dict of the model that is given back
         self.owned: IdentityDict | None = None  # what belongs to the model
         self.place: Span | None = None  # the user's line that wrote what is looked at
-        self.buffers = {id(machine.recorder.real.handle_of(s.owner)._dycl.cell) for s in self._written_buffers()}
+        self.buffers = {machine.recorder.real.handle_of(s.owner)._dycl.cell for s in self._written_buffers()}
         try:
             self._collect(machine)
         except CaptureRefusal as refusal:
@@ -266,9 +266,9 @@ class Outputs:
 
     def _describe(self, end: End, flattener: Flattener, body: Template, of_result: int, writes: list, appearing: list,
                   written: list[str], states: set[int]) -> None:
-        end.appearing = tuple((_Owner(owner), name) for owner, name in appearing)
+        end.appearing = tuple((Live(owner), name) for owner, name in appearing)
         end.writes = {(id(owner), name): (owner, name, t) for owner, name, t in writes}
-        end.template = (body, tuple((_Owner(owner), name, t) for owner, name, t in writes))
+        end.template = (body, tuple((Live(owner), name, t) for owner, name, t in writes))
         stand_ins = [*map(stand_in_of, flattener.leaves)]
         leaves = [own.graph_values(self.m) for own in stand_ins]
         end.values = [v for values in leaves for v in values]
@@ -341,7 +341,7 @@ class Outputs:
         cell = self.handle(leaf)._dycl.cell
         if self.buffers & cell.guard.roots:
             cell.guard()  # in some paths only: they stay apart
-        return id(cell) in self.buffers
+        return cell in self.buffers
 
     def _of_a_library(self, owner: Any) -> bool:
         """Filled by an installed package for itself, on the way to an exception:
@@ -542,21 +542,6 @@ def _is_library_cache(table: dict) -> bool:
         if any(value is table for value in list(vars(module).values())):
             return True
     return False
-
-
-class _Owner:
-    """An object by identity, for comparing templates."""
-
-    __slots__ = ("obj",)
-
-    def __init__(self, obj: Any):
-        self.obj = obj
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, _Owner) and other.obj is self.obj
-
-    def __hash__(self) -> int:
-        return id(self.obj)
 
 
 def _containers_in(values: list) -> list:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...calling.interface import Interface, memory_of, sharing
-from ...objects import IdentityDict
+from ...objects import IdentityDict, mapped
 from ..values.parameters import was_asked
 from .argument_templates import Entering, by_place_or_name, extra_keywords, plain_defaults
 
@@ -40,7 +40,7 @@ def interface_of(captured: Any) -> Interface:
     result.kept_inputs = {name: order[root.handle] for name, root in outputs.kept_inputs.items()}
     result.containers = inputs.objects
     result.combinations = list(inputs.m.assumptions.combinations or ())
-    result.initials = {name: _copy(value) for name, value in zip(result.state_names, result.recognised())}
+    result.initials = {name: mapped(_own, value) for name, value in zip(result.state_names, result.recognised())}
     return result
 
 
@@ -67,7 +67,5 @@ def _note_what_is_asked(result: Interface, inputs: Any) -> None:
                          for k, (handle, x) in enumerate(zip(inputs.handles, inputs.examples)) if was_asked(handle)]
 
 
-def _copy(value: Any) -> Any:
-    if isinstance(value, list):
-        return [*map(_copy, value)]
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+def _own(x: Any) -> Any:
+    return x.detach().clone() if isinstance(x, torch.Tensor) else x

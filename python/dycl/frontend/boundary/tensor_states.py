@@ -18,6 +18,7 @@ from ...calling.state_values import tensors_of
 from ...calling.states.choice import Choice
 from ..diagnostics import CaptureRefusal
 from ..merging.unify_aliases import AliasGuard
+from ..state.contents import Cell
 
 
 class HeldTensors:
@@ -27,7 +28,7 @@ class HeldTensors:
     def __init__(self, machine, inputs, ends: list):
         self.m, self.inputs, self.ends = machine, inputs, ends
         self.roots = inputs.state_roots
-        self.number_of = {id(root.cell): k for k, root in self.roots.items()}
+        self.number_of = {root.cell: k for k, root in self.roots.items()}
         written = {k for k, root in self.roots.items() if any(root in end.roots for end in ends)}
         self.at_risk, self.exact = self._closure(written, backward_only=True), set()
         # states whose first tensor is written and then replaced, so that it is a result of its own
@@ -43,7 +44,7 @@ class HeldTensors:
             for k, tensor in self._risky(end):
                 self._check(end, k, tensor)
             self._give_themselves(end)
-            end.origins = {k: self.number_of[id(tensor._dycl.cell)] for k, tensor in end.tensors.items()
+            end.origins = {k: self.number_of[tensor._dycl.cell] for k, tensor in end.tensors.items()
                            if k in self.at_risk | self.exact and self._is_whole(tensor)}
             self._note_replaced(end)
 
@@ -66,7 +67,7 @@ class HeldTensors:
 
     def _is_whole(self, tensor: torch.Tensor) -> bool:
         """What a state held when the call began, not a part of it."""
-        k = self.number_of.get(id(tensor._dycl.cell))
+        k = self.number_of.get(tensor._dycl.cell)
         return k is not None and tensor._dycl is self.roots[k].info
 
     def _meet(self, a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -76,8 +77,8 @@ class HeldTensors:
 
     def _check(self, end: Any, k: int, tensor: torch.Tensor) -> None:
         cell = tensor._dycl.cell
-        outside = self.m.recorder.real.root_cells.keys() - self.number_of.keys()
-        if cell.note in ("held", "shared") or id(cell) in outside:
+        outside = self.m.recorder.real.root_cells - self.number_of.keys()
+        if cell.note in ("held", "shared") or cell in outside:
             raise self._refusal(k, "an argument, or a tensor that the model holds elsewhere, too")
         if cells_of(tensor) & outside:
             cell.guard()
@@ -132,9 +133,9 @@ class HeldTensors:
 
     def _note_replaced(self, end: Any) -> None:
         """A tensor that is written and then replaced, while somebody else may have it."""
-        kept = {id(self.roots[origin].cell) for origin in end.origins.values()}
+        kept = {self.roots[origin].cell for origin in end.origins.values()}
         self.replaced |= {k for k in self.exact & self.roots.keys()
-                          if self.roots[k] in end.roots and id(self.roots[k].cell) not in kept}
+                          if self.roots[k] in end.roots and self.roots[k].cell not in kept}
 
     # ---- at first ------------------------------------------------------------------------------
 
@@ -181,10 +182,10 @@ def tensors_in(leaves: list) -> list[torch.Tensor]:
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def cells_of(tensor: torch.Tensor) -> set[int]:
-    """Ids of the storages that a tensor may be in, by the paths that met."""
+def cells_of(tensor: torch.Tensor) -> set[Cell]:
+    """The storages that a tensor may be in, by the paths that met."""
     cell = tensor._dycl.cell
-    return {id(cell), *map(id, cell.guard.cells), *cell.guard.roots}
+    return {cell, *cell.guard.cells, *cell.guard.roots}
 
 
 def _keep_apart(*tensors: torch.Tensor) -> None:

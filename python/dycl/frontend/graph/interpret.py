@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import torch
 
+from ...objects import mapped
 from . import draws
 from .dtypes import dtype_of_name
 from .program import (
@@ -44,15 +45,12 @@ class ProgramRaised(Exception):
 
 
 def look(env: dict, tree: Any) -> Any:
-    if isinstance(tree, Value):
-        if tree not in env and tree.constant is not None:
-            return tree.constant.detach()
-        return env[tree]
-    if isinstance(tree, (list, tuple)):
-        return type(tree)(look(env, x) for x in tree)
-    if isinstance(tree, dict):
-        return {k: look(env, x) for k, x in tree.items()}
-    return tree
+    def value(x: Any) -> Any:
+        if not isinstance(x, Value):
+            return x
+        return x.constant.detach() if x not in env and x.constant is not None else env[x]
+
+    return mapped(value, tree)
 
 
 def symbols_of(inputs: list[Value], tensors: list) -> dict[str, int]:

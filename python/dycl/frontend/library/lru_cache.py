@@ -53,7 +53,7 @@ def keep(m, result: Any) -> Any:
         seen.add(id(x))
         if m.is_symbolic(x):
             cell = x._dycl.cell
-            if id(cell) not in m.recorder.real.root_cells and cell.note is None:
+            if cell not in m.recorder.real.root_cells and cell.note is None:
                 cell.note = _changed
         elif isinstance(x, tuple):
             work.extend(x)
@@ -69,7 +69,7 @@ _changed = Guard(lambda: _refusal("what a function under functools.lru_cache gav
 
 def refuse_changing(m, roots: list, changed: set) -> None:
     """At the end of capture: what such functions have read must be the same in every call."""
-    found = next((r for r in roots if id(r.cell) in m.remembered_cells), None)
+    found = next((r for r in roots if r.cell in m.remembered_cells), None)
     names = [name for owner, name in changed
              if (owner, name) in m.remembered_loads or (owner, "*") in m.remembered_loads]
     if found is not None or names:

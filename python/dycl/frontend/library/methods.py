@@ -229,10 +229,10 @@ class ContextToken:
 def _context_method(name: str) -> Callable:
     """A context variable's value is per state, like any other contents."""
     def method(m: Interpreter, s: State, var: contextvars.ContextVar, args: tuple, kwargs: dict) -> Any:
-        cell = m.contexts.get(id(var))
+        cell = m.contexts.get(var)
         if cell is None:
             found = var.get(m)  # the machine itself: never a value
-            cell = m.contexts[id(var)] = ContextCell(() if found is m else (found,), var)
+            cell = m.contexts[var] = ContextCell(() if found is m else (found,), var)
         now = cell.value
         if name == "get":
             return now[0] if now else args[0] if args else var.get()

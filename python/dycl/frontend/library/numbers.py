@@ -54,7 +54,7 @@ def _bool(m, s, args, kwargs):
     found = own.truth(m) if own is not None else NotImplemented
     if found is not NotImplemented:
         return found
-    method = lookup.truth_method(m, x)
+    method = lookup.truth_method(x)
     if method is not None:
         result = m.call(s, method, (), {})
         if result is PUSHED:

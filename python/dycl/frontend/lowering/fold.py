@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import torch
 
+from ...objects import mapped
 from ..graph.program import (
     AtenNode,
     Block,
@@ -124,17 +125,7 @@ def _expected_bytes(value: Value) -> int:
 
 
 def _concrete(argument):
-    if isinstance(argument, Value):
-        return argument.constant
-    if isinstance(argument, (list, tuple)):
-        return (
-            type(argument)(map(_concrete, argument))
-            if type(argument) in (list, tuple)
-            else list(map(_concrete, argument))
-        )
-    if isinstance(argument, dict):
-        return {k: _concrete(v) for k, v in argument.items()}
-    return argument
+    return mapped(lambda x: x.constant if isinstance(x, Value) else x, argument)
 
 
 # ---- dead nodes --------------------------------------------------------------------------------

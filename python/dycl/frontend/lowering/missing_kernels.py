@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ...objects import mapped
 from ..graph.program import AtenNode, TensorType, Value
 
 _MISSING = re.compile(r"not (implemented|supported|support)[^\n]*(Bool|Long|Int|Short|Char|Byte|bool|int)"
@@ -30,7 +31,7 @@ def missing_kernel(node: AtenNode) -> str:
             or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())):
         return ""
     try:
-        args, kwargs = _ones(node.args), _ones(node.kwargs)
+        args, kwargs = mapped(_one, node.args), mapped(_one, node.kwargs)
         with torch.no_grad():
             node.target(*args, **kwargs)
     except (RuntimeError, TypeError, IndexError) as error:  # NotImplementedError is a RuntimeError
@@ -58,14 +59,12 @@ def _tensors_of(tree: Any, found: list) -> list:
     return found
 
 
-def _ones(tree: Any) -> Any:
-    if isinstance(tree, Value):
-        if not isinstance(tree.type, TensorType):
-            return 1
-        shape = [d if isinstance(d, int) else 2 for d in tree.type.shape]
-        if torch.Size(shape).numel() > _MOST_ELEMENTS:
-            raise _Unsuitable
-        return torch.ones(shape, dtype=tree.type.dtype)
-    if isinstance(tree, (list, tuple)):
-        return [_ones(x) for x in tree]
-    return {k: _ones(v) for k, v in tree.items()} if isinstance(tree, dict) else tree
+def _one(x: Any) -> Any:
+    if not isinstance(x, Value):
+        return x
+    if not isinstance(x.type, TensorType):
+        return 1
+    shape = [d if isinstance(d, int) else 2 for d in x.type.shape]
+    if torch.Size(shape).numel() > _MOST_ELEMENTS:
+        raise _Unsuitable
+    return torch.ones(shape, dtype=x.type.dtype)

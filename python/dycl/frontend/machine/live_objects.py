@@ -50,7 +50,7 @@ def walk(m: Any, work: list, stops: Any = (), dead_too: bool = False) -> set[int
     `dead_too`: variables that are not read any more refer to their values, as for Python."""
     heap = m.heap
     # what they keep for themselves is no state's
-    seen: set[int] = {*m.recorder.real.root_cells, id(m), id(m.recorder), id(heap)}
+    seen: set[int] = {*map(id, m.recorder.real.root_cells), id(m), id(m.recorder), id(heap)}
     leaves: dict[type, bool] = {}  # by type: most of what is met are numbers, strings and classes
     while work:
         x = work.pop()

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from ...objects import held, within
+from ...objects import IdentityDict, held, within
 from ..diagnostics import CaptureRefusal, Restart
 from ..graph.program import Block, Branch, Edge, Goto, Graph, next_value_id
 from ..library import lru_cache
@@ -87,8 +87,8 @@ class Machine:
         self.loops = Loops(self)
         self.born: dict[int, Any] = {}  # objects made during capture, by id
         self.heap.born = self.born
-        # id of an object of native code's -> (object, the block it was made in); see semantics/opaque_objects.py
-        self.made_at: dict[int, tuple] = {}
+        # object of native code -> the block it was made in (semantics/opaque_objects.py)
+        self.made_at = IdentityDict()
         # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
         self.with_chosen_keys: set = set()
         self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
@@ -111,7 +111,7 @@ class Machine:
         self.left: Span | None = None  # the user's line that returned last
         self.guarded: dict[int, Any] = {}  # generators that were suspended inside try or with
         self.forgotten: set[int] = set()  # ids of generators that variables not read any more held where states met
-        self.contexts: dict[int, Any] = {}  # ContextVar id -> a Cell with its value, per state
+        self.contexts: dict[Any, Any] = {}  # ContextVar -> a Cell with its value, per state
         self.initial_overlay: Overlay | None = None  # states that the program starts with
         self.gradients_wanted = self.gradients_asked = False  # requires_grad was set; was read
         self.steps = 0
@@ -398,12 +398,11 @@ class Machine:
     def split(self, state: State, condition: RtBool) -> None:
         self.heap.save()
         span = self.line_of_model()  # also where torch's own Python decides
-        frame = state.frames[-1]
         block = state.block
         if_true, if_false = Block(block, span), Block(block, span)
         block.exit = Branch(condition.value, Edge(if_true), Edge(if_false))
         block.exit_span = span
-        self.loops.note_fork(state, frame)
+        self.loops.note_fork(state)
         other = state.fork()
         asked = self._question(condition)
         for one, target, answer in ((state, if_true, True), (other, if_false, False)):

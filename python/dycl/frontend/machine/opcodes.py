@@ -253,13 +253,13 @@ def _truth_or_call(m, s, f):
     """The truth of the value on top; PUSHED if user code must tell (the instruction then repeats)."""
     value = f.stack[-1]
     if type(value) is tuple and len(value) == 3 and value[0] is _TOLD:
-        m.loops.note_test(s, f, value[1])
+        m.loops.note_test(f, value[1])
         truth = m.truth(value[1])
         f.stack[-1] = value[2]
         return truth
-    method = lookup.truth_method(m, value)
+    method = lookup.truth_method(value)
     if method is None:
-        m.loops.note_test(s, f, value)
+        m.loops.note_test(f, value)
         return m.truth(value)
     return m.call_then(s, method, (), {}, _retry_with_truth)
 

@@ -72,7 +72,7 @@ class Loops:
 
     # ---- observations ------------------------------------------------------------------
 
-    def note_fork(self, state: State, frame: Frame) -> None:
+    def note_fork(self, state: State) -> None:
         """The state is split at `frame`'s instruction: does one side leave a loop?"""
         ends = True  # the fork may end the frame above, which is what an iteration over a generator asks
         for f in reversed(state.frames):
@@ -82,7 +82,7 @@ class Loops:
                         entry.exit_forked = True
             ends = (ends and f.instr.op in _RESUMING or f is state.frames[-1]) and f.info.leaves_loops(f.pc)
 
-    def note_test(self, state: State, frame: Frame, value: Any) -> None:
+    def note_test(self, frame: Frame, value: Any) -> None:
         if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value):
             return
         for header, (entry, _) in frame.loops.items():

@@ -28,7 +28,7 @@ from ..values.stand_in import StandIn
 _PLAIN = LEAVES | {type}
 
 
-def reachable(m, state: State) -> tuple[set[int], set[int]]:
+def reachable(m, state: State) -> tuple[set[Cell], set[int]]:
     """The storages and the objects (by id) that the state can still reach."""
     found, objects = _reached_from(m, state, _roots(m, state))
     return found, objects.keys()
@@ -63,7 +63,7 @@ def held_as_they_are(m, state: State) -> set[int]:
     return set(_reached_from(m, state, found)[1])
 
 
-def _reached_from(m, state: State, work: list) -> tuple[set[int], dict[int, Any]]:
+def _reached_from(m, state: State, work: list) -> tuple[set[Cell], dict[int, Any]]:
     """The storages and the objects (by id) that are reached from these."""
     walk = _Walk(m, state, work)
     while work:
@@ -82,13 +82,13 @@ class _Walk:
 
     def __init__(self, m, state: State, work: list):
         self.m, self.overlay, self.work = m, state.overlay, work
-        self.found: set[int] = set()
+        self.found: set[Cell] = set()
         self.seen: dict[int, Any] = {}
 
     def tensor(self, x: torch.Tensor) -> None:
         info = getattr(x, "_dycl", None)
         if info is not None:
-            self.found.add(id(info.cell))
+            self.found.add(info.cell)
 
     def items(self, x: Any) -> None:
         add_items(self.work, self.found, self.m.born, x)
@@ -106,7 +106,7 @@ class _Walk:
         elif opaque_objects.hides(type(x)) and id(x) not in heap.objects:
             self.work.extend(gc.get_referents(x) if m.is_born(x) else ())
         elif (m.is_born(x) or id(x) in heap.objects or may_hold(x)) and not heap.is_inert(x):
-            cells: set[int] = set()
+            cells: set[Cell] = set()
             before = len(self.work)
             add_contents(self.work, cells, m.born, heap.contents_in(self.overlay, x), x)
             self.found |= cells
@@ -122,7 +122,7 @@ def may_hold(obj: Any) -> bool:
         torch.nn.Module, torch.Tensor, types.FunctionType))
 
 
-def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool = False) -> None:
+def add_items(work: list, found: set[Cell], born: dict, items: Any, inner: bool = False) -> None:
     """The items of a container. Of handles, which may be many, only the storages; numbers and texts hold nothing;
     modules from before capture hold nothing new unless they were touched, and those are looked at anyway. Tuples are
     looked into at
@@ -131,7 +131,7 @@ def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool =
     if FakeTensor in kinds:
         kinds.remove(FakeTensor)
         handles = (getattr(x, "_dycl", None) for x in items if type(x) is FakeTensor)
-        found.update(id(handle.cell) for handle in handles if handle is not None)
+        found.update(handle.cell for handle in handles if handle is not None)
     modules = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
     if modules:
         work.extend(x for x in items if type(x) in modules and id(x) in born)
@@ -144,7 +144,7 @@ def add_items(work: list, found: set[int], born: dict, items: Any, inner: bool =
         work.extend(x for x in items if type(x) in kinds)
 
 
-def add_contents(work: list, found: set[int], born: dict, contents: Any, obj: Any) -> None:
+def add_contents(work: list, found: set[Cell], born: dict, contents: Any, obj: Any) -> None:
     """What an object with these contents refers to. A dict among its items is an object like others:
     what it holds is its state's business."""
     for items in kind_of_object(type(obj)).held(contents):

@@ -37,7 +37,7 @@ class Likeness:
         self.coarse = widen or bool(machine.arenas)  # lists of references merge at once
         self.texts_merge = machine.assumptions.chosen_texts.holds()
         self._numbers: dict[tuple, int] = {}
-        self._marks: dict[int, tuple[State, tuple[int, ...]]] = {}
+        self._marks: dict[State, tuple[int, ...]] = {}
         self._frames: list[tuple] = []  # by number: what it says of a frame
 
     def of(self, state: State) -> tuple[int, ...]:
@@ -66,10 +66,10 @@ class Likeness:
         return f"{frame.info.code.co_name}.{name}: of different kinds"
 
     def _of(self, state: State) -> tuple[int, ...]:
-        known = self._marks.get(id(state))
+        known = self._marks.get(state)
         if known is None:
-            known = self._marks[id(state)] = (state, tuple(self._number(self._frame(f, state)) for f in state.frames))
-        return known[1]
+            known = self._marks[state] = tuple(self._number(self._frame(f, state)) for f in state.frames)
+        return known
 
     def _number(self, frame: tuple) -> int:
         number = self._numbers.setdefault(frame, len(self._frames))

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ...objects import IdentityDict
+from ...objects import IdentityDict, IdentityPairs
 from ..graph.program import Block, ScalarType, TensorType, Value, dominates
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
@@ -54,20 +54,19 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
         self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
-        self.memo: dict[tuple[int, int], Any] = {}
-        self.keep: list = []  # objects whose ids are in memo
-        self.partner_a: dict[int, int] = {}
-        self.partner_b: dict[int, int] = {}
-        self.contents: dict[int, Any] = {}
-        self.touched: dict[int, Any] = {}
+        self.memo = IdentityPairs()  # (in a, in b) -> in the merged state
+        self.partner_a, self.partner_b = IdentityDict(), IdentityDict()
+        self.contents = IdentityDict()  # object or storage -> what the merged state has of it, if that is new
+        self.visited = IdentityDict()  # objects of both states that were looked at
+        self.asked = IdentityDict()  # exceptions of both states whose arguments were; tuples -> what they become
         self.merged_cells: list[tuple] = []  # (cell in a, handle in a, cell in b, handle in b, merged handle)
         self.replaced = IdentityDict()  # list -> the RtList that it became
-        self.same_lists: set[int] = set()  # those of them that are one list in both states
+        self.same_lists = IdentityDict()  # those of them that are one list in both states
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
         self.strict = False  # a write has shown that storages must not be separated here
         self.lost = False  # how tensors lie in memory is not kept
-        self.target: dict[int, int] = {}  # id of a storage -> id of the one it was merged with
+        self.target: dict[Cell, Cell] = {}  # storage -> the one it was merged with
         self._differing()
 
     def _differing(self) -> None:
@@ -76,12 +75,12 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.diff = _changed(ca, cb, pristine)
         common = self.block.idom
         self.old: list[int] = []  # objects from before capture that differ
-        self.diff_cells: set[int] = set()  # storages that differ
+        self.diff_cells: set[Cell] = set()  # storages that differ
         deep = False
         for key in self.diff:
             obj = heap.objects[key]
             if isinstance(obj, Cell):
-                self.diff_cells.add(key)
+                self.diff_cells.add(obj)
                 value = pristine[key]
                 if isinstance(value, Value) and common is not None and not dominates(value.block, common):
                     continue
@@ -96,28 +95,28 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             self.old += [key for key in ca if key not in born and key not in self.diff
                          and self._leads_to_differing(key, ca[key])]
         roots = self.m.recorder.real.root_cells
-        self.root_cells = [roots[key] for key in self.diff if key in roots]
+        self.root_cells = [obj for key in self.diff if isinstance(obj := heap.objects[key], Cell) and obj in roots]
 
     def _leads_to_differing(self, key: int, contents: Any) -> bool:
         """An object from before capture that holds tensors or objects which were made or written since."""
         if contents is DEAD or isinstance(self.m.heap.objects[key], Cell):
             return False
         held: list = []
-        cells: set[int] = set()
+        cells: set[Cell] = set()
         add_contents(held, cells, self.m.born, contents, self.m.heap.objects[key])
-        while held and cells.isdisjoint(self.diff):
+        while held and cells.isdisjoint(self.diff_cells):
             x = held.pop()
             if id(x) in self.m.born or id(x) in self.diff or isinstance(x, functools.partial):
                 return True
             if isinstance(x, StandIn):
                 held += x.held()
             elif is_handle(x):
-                cells.add(id(x._dycl.cell))
+                cells.add(x._dycl.cell)
             elif isinstance(x, types.MethodType):
                 held.append(x.__self__)
             elif isinstance(x, (tuple, frozenset)):
                 add_items(held, cells, self.m.born, x)
-        return not cells.isdisjoint(self.diff)
+        return not cells.isdisjoint(self.diff_cells)
 
     def state(self) -> State:
         a, b = self.a, self.b
@@ -139,11 +138,11 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
                 self.m.loaded.setdefault((key, name), owner)
         merged = State(frames, a.overlay.fork(), self.block)
         heap = self.m.heap
-        for key, obj in self.touched.items():
-            if key not in heap.objects:
-                heap.pristine[key] = heap.contents_in(a.overlay, obj)
-                heap.objects[key] = obj
-        merged.overlay.contents.update(self.contents)
+        for obj, contents in self.contents.items():
+            if id(obj) not in heap.objects:
+                heap.pristine[id(obj)] = heap.contents_in(a.overlay, obj)
+                heap.objects[id(obj)] = obj
+            merged.overlay.contents[id(obj)] = contents
         self.block.params = [p for _, _, p in self.requests]
         merged.lineage = a.lineage
         self._check_aliases(merged)
@@ -219,13 +218,10 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         ka, kb = kind_of(a), kind_of(b)
         if ka is not None or kb is not None:
             return self.scalars(a, b, ka, kb)
-        key = (id(a), id(b))
-        if key in self.memo:
-            return self.memo[key]
-        self.keep.append((a, b))
-        result = self._different(a, b)
-        self.memo[key] = result
-        return result
+        found = self.memo.get(a, b, _ABSENT)
+        if found is _ABSENT:
+            found = self.memo[a, b] = self._different(a, b)
+        return found
 
     def _different(self, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
@@ -326,7 +322,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         dims = self.dims(ha.shape, hb.shape)
         ia, ib = ha._dycl, hb._dycl
         if ia.parent is None and ib.parent is None and ia.cell is not ib.cell:
-            known = self.memo.get(("cell", id(ia.cell), id(ib.cell)))
+            known = self.memo.get(ia.cell, ib.cell)
             if known is not None:
                 return known
         if self.strict:
@@ -334,7 +330,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         merged = self._merged_tensor(ha, hb, dims)
         parameters.note_merged(merged, a, b)
         if ia.parent is None and ib.parent is None:
-            self.memo[("cell", id(ia.cell), id(ib.cell))] = merged
+            self.memo[ia.cell, ib.cell] = merged
         self.merged_cells.append((ia.cell, ha, ib.cell, hb, merged))
         return merged
 
@@ -394,8 +390,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def cell(self, cell: Cell) -> None:
         """A storage known to both states whose contents may differ."""
-        key = id(cell)
-        if key not in self.diff or key in self.contents:
+        if cell not in self.diff_cells or cell in self.contents:
             return
         va = self.m.heap.contents_in(self.a.overlay, cell)
         vb = self.m.heap.contents_in(self.b.overlay, cell)
@@ -404,8 +399,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         shape = tuple(x if x == y else None for x, y in zip(va.type.shape, vb.type.shape))
         param = Value(TensorType(va.type.dtype, shape), self.block, va.hint)
         self.requests.append((va, vb, param))
-        self.contents[key] = param
-        self.touched[key] = cell
+        self.contents[cell] = param
 
 
 def _name(x: Any) -> str:
@@ -416,7 +410,7 @@ def _shape(sizes) -> str:
     return "[" + ",".join(str(s) for s in sizes) + "]"
 
 
-def _holds_none(items: tuple, cells: set[int]) -> bool:
+def _holds_none(items: tuple, cells: set[Cell]) -> bool:
     """Only numbers, texts, tensors and tuples of such, and no tensor has one of these storages.
     False too if it would take long to tell."""
     limit = 16 * len(items)  # tuples in tuples may be many more than there are objects
@@ -426,7 +420,7 @@ def _holds_none(items: tuple, cells: set[int]) -> bool:
         kinds = set(map(type, items)) - LEAVES
         if not kinds <= {FakeTensor, tuple}:
             return False
-        if cells and FakeTensor in kinds and any(is_handle(x) and id(x._dycl.cell) in cells for x in items):
+        if cells and FakeTensor in kinds and any(is_handle(x) and x._dycl.cell in cells for x in items):
             return False
         items = tuple(itertools.chain.from_iterable(x for x in items if type(x) is tuple)) if tuple in kinds else ()
     return True

@@ -8,6 +8,7 @@ states apart at once.
 
 from __future__ import annotations
 
+from ...objects import IdentityDict, reached
 from ..diagnostics import CaptureRefusal
 from ..recording.memory_layout import overlaps_itself
 from ..recording.real_tensors import shares_array
@@ -31,8 +32,8 @@ class AliasUnifier:
         why = ("an object", "it has two names in one state and one in the other")
         known: set[int] = set()
         for state, others, own in ((self.a, self.partner_b, self.partner_a), (self.b, self.partner_a, self.partner_b)):
-            seen = others.keys() & reachable(self.m, state)[1]
-            if not seen <= own.keys():
+            seen = others.ids() & reachable(self.m, state)[1]
+            if not seen <= own.ids():
                 raise Apart(*why)
             known |= seen
         if known and not self.permuted:
@@ -48,17 +49,17 @@ class AliasUnifier:
             return
         roots = self.m.recorder.real.root_cells
         live = reachable(self.m, merged_state)[0]
-        targets: dict[int, set[int]] = {}
+        targets: dict[Cell, IdentityDict] = {}
         for entry in self.merged_cells:
             for side in (0, 1):
-                targets.setdefault(id(entry[2 * side]), set()).add(id(entry[4]))
+                targets.setdefault(entry[2 * side], IdentityDict())[entry[4]] = None
         for side in (0, 1):
             for entry in self.merged_cells:
                 cell, handle, merged = entry[2 * side], entry[2 * side + 1], entry[4]
                 if (
-                    id(cell) in roots
-                    or id(cell) in live
-                    or len(targets[id(cell)]) > 1
+                    cell in roots
+                    or cell in live
+                    or len(targets[cell]) > 1
                     or cell.guard
                     or shares_array(cell)
                     or overlaps_itself(handle)
@@ -70,7 +71,7 @@ class AliasUnifier:
         key = ("merge", *self.point, "alias")
         if strict(self.m, key):
             raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
-        known = {id(cell)} if id(cell) in self.m.recorder.real.root_cells else set()
+        known = {cell} & self.m.recorder.real.root_cells
         known.update(cell.guard.roots, merged.guard.roots)
         before = tuple(guard for guard in (cell.guard, merged.guard) if isinstance(guard, AliasGuard))
         merged.note = AliasGuard(self.m, key, frozenset(known), (cell, partner), before)
@@ -82,7 +83,7 @@ class AliasUnifier:
         most pairs that must stay apart end here."""
         roots = self.m.recorder.real.root_cells
         for cell, other in (cells, cells[::-1]):
-            if id(cell) in roots or cell.guard or self.target.setdefault(id(cell), id(other)) != id(other):
+            if cell in roots or cell.guard or self.target.setdefault(cell, other) is not other:
                 self.depth = len(self.a.frames) - 1  # a matter of this place, not of the frame
                 raise Apart("a tensor written in place", "it shares memory with another one in some paths only")
 
@@ -99,7 +100,7 @@ def strict(m, key: tuple) -> bool:
 class AliasGuard(Guard):
     """The note of a storage whose aliases a merge has separated: writing to it starts capture anew.
 
-    `roots`: ids of the cells of outside storages that it is in some paths; `cells`: the storages that met.
+    `roots`: the outside storages that it is in some paths; `cells`: the storages that met.
     """
 
     def __init__(self, machine, key: tuple, roots: frozenset = frozenset(), met: tuple = (), before: tuple = ()):
@@ -109,15 +110,8 @@ class AliasGuard(Guard):
 
     @property
     def cells(self) -> tuple:
-        found, seen, work = {}, {id(self)}, [self]
-        while work:
-            guard = work.pop()
-            found.update((id(cell), cell) for cell in guard._met)
-            for other in guard._before:
-                if id(other) not in seen:
-                    seen.add(id(other))
-                    work.append(other)
-        return tuple(found.values())
+        return tuple(dict.fromkeys(cell for guard in reached([self], lambda guard: [*guard._before])
+                                   for cell in guard._met))
 
     def __call__(self) -> None:
         apart = self.m.assumptions.apart

@@ -45,8 +45,7 @@ class ListUnifier:
         kind = self._common_kind(a, sides[0], b, sides[1], key)
         contents = (self._leaf_params(a, b, kind), kind, sides[0].cells | sides[1].cells)
         if a is b and type(a) is not list:
-            self.contents[id(a)] = contents
-            self.touched[id(a)] = a
+            self.contents[a] = contents
             return a
         guard = guard_of(a) or guard_of(b) or AliasGuard(self.m, key)
         merged = self.m.new(RtList(*contents, guard, frozen))
@@ -106,13 +105,13 @@ class ListUnifier:
         if type(a) is tuple or type(b) is tuple:
             return
         if a is b:
-            if id(a) in self.partner_a or id(a) in self.partner_b:
+            if a in self.partner_a or a in self.partner_b:
                 self.apart("objects shared differently")
-            self.same_lists.add(id(a))
+            self.same_lists[a] = None
             return
-        if id(a) in self.same_lists or id(b) in self.same_lists or self.partner_a.setdefault(
-                id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
+        if a in self.same_lists or b in self.same_lists:
             self.apart("objects shared differently")
+        self.pair(a, b)
 
     def _list_side(self, x: Any, overlay: Any, frozen: bool) -> Side:
         if is_list(x) and is_frozen(x) != frozen:

@@ -28,7 +28,7 @@ class ObjectUnifier:
         """An object whose contents may differ."""
         key, heap = id(obj), self.m.heap
         if obj in self.replaced:
-            if key not in self.same_lists:
+            if obj not in self.same_lists:
                 self.apart("objects shared differently")
             return self.replaced[obj]
         if key in heap.owner_of_dict:  # what it holds is its object's contents
@@ -46,9 +46,9 @@ class ObjectUnifier:
             for held in gc.get_referents(obj):
                 self.behind(held)
             return
-        if key in self.touched or ("visited", key) in self.memo:
+        if obj in self.contents or obj in self.visited:
             return
-        self.memo[("visited", key)] = obj
+        self.visited[obj] = None
         if kind_of_object(type(obj)).same_beside(self, obj):
             self.merge_contents(obj, *self.sides(obj, obj))
 
@@ -68,20 +68,23 @@ class ObjectUnifier:
             self.apart(f"different {type(a).__name__} objects")
         if self._lengths_differ(a, b):
             return self.run_time_list(a, b)
-        if self.partner_a.setdefault(id(a), id(b)) != id(b) or self.partner_b.setdefault(id(b), id(a)) != id(a):
-            self.apart("objects shared differently")
+        self.pair(a, b)
         kind_of_object(type(a)).check_alike(self, a, b)
-        self.memo[(id(a), id(b))] = a
+        self.memo[a, b] = a
         if b in m.heap.fragile:
             m.heap.fragile.setdefault(a, m.heap.fragile[b])
         self.merge_contents(a, *self.sides(a, b))
         return a
 
+    def pair(self, a: Any, b: Any) -> None:
+        """They are one object from now on, and neither is another one's partner."""
+        if self.partner_a.setdefault(a, b) is not b or self.partner_b.setdefault(b, a) is not a:
+            self.apart("objects shared differently")
+
     def merge_contents(self, obj: Any, ca: Any, cb: Any) -> None:
         merged = kind_of_object(type(obj)).merged(self, obj, ca, cb)
         if merged is not ca:
-            self.contents[id(obj)] = merged
-            self.touched[id(obj)] = obj
+            self.contents[obj] = merged
 
     def items(self, a: tuple, b: tuple) -> tuple:
         items = tuple(self.each(a, b))

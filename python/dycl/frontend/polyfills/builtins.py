@@ -618,7 +618,7 @@ def compared(a, b, forward, reflected, sign):
 
 
 def reflected(a, b, forward, backward, sign="+"):
-    if backward is not None and type(b) is not type(a) and isinstance(b, type(a)) and overridden(a, b, backward):
+    if backward is not None and type(b) is not type(a) and isinstance(b, type(a)) and overridden(a, backward):
         result = backward(b, a)
         if result is not NotImplemented:
             return result
@@ -636,7 +636,7 @@ def reflected(a, b, forward, backward, sign="+"):
     raise TypeError(f"unsupported operand type(s) for {sign}: '{type(a).__name__}' and '{type(b).__name__}'")
 
 
-def overridden(a, b, method):
+def overridden(a, method):
     """Whether the class of b has another reflected operator than that of a, from which it derives."""
     return getattr(type(a), method.__name__, None) is not method
 

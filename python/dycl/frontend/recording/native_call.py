@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 
+from ...objects import mapped
 from .. import torch_internals
 from ..diagnostics import CaptureRefusal
 from ..polyfills.generators import RtGenerator
@@ -240,13 +241,8 @@ def _is_native(fn: Callable) -> bool:
 
 def _decided(recorder, tree: Any) -> Any:
     """A flag such as keepdim must be a plain bool: each runtime bool is a decision."""
-    if isinstance(tree, torch.SymBool):
-        return bool(recorder.symbols.evaluate(tree.node.expr, False, None))
-    if type(tree) in (list, tuple):
-        return type(tree)(_decided(recorder, x) for x in tree)
-    if isinstance(tree, dict):
-        return {k: _decided(recorder, x) for k, x in tree.items()}
-    return tree
+    return mapped(lambda x: bool(recorder.symbols.evaluate(x.node.expr, False, None)) if isinstance(x, torch.SymBool)
+                  else x, tree)
 
 
 def _refusal(fn: Callable, error: BaseException) -> CaptureRefusal:

@@ -75,7 +75,7 @@ class RealTensors:
     def __init__(self, recorder: Any):
         self.recorder = recorder
         self.roots: list[Root] = []
-        self.root_cells: dict[int, Cell] = {}  # by id: the storages of `roots`
+        self.root_cells: set[Cell] = set()  # the storages of `roots`
         self.static_reads: set[int] = set()  # ids of real tensors whose contents capture looked at
         self._lifted = IdentityDict()  # real tensor -> its handle
         self._storages: dict[int, Root] = {}
@@ -140,7 +140,7 @@ class RealTensors:
 
     def _add_root(self, root: Root) -> Root:
         self.roots.append(root)
-        self.root_cells[id(root.cell)] = root.cell
+        self.root_cells.add(root.cell)
         self._root_of_value[root.initial] = root
         return root
 

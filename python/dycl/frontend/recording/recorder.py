@@ -103,7 +103,7 @@ class Recorder:
         self._maybe_shared: dict[Cell, list] = {}
         self.layout = Layout(lambda: self.span)
         self.remembers = False  # a function under lru_cache was called (library/lru_cache.py)
-        self.remembered_cells: set[int] = set()  # storages from outside that such functions read
+        self.remembered_cells: set[Cell] = set()  # storages from outside that such functions read
 
     # -- shapes ---------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class Recorder:
     def set_cell(self, cell: Cell, value: Value) -> None:
         real_tensors.check_writable(cell)
         self.layout.written(cell)
-        if self.remembers and id(cell) in self.real.root_cells:
+        if self.remembers and cell in self.real.root_cells:
             self.path.refuse_remembered("writes a tensor")
         for size in self._maybe_shared.get(cell, ()):
             self.symbols.require_not_one(size)
@@ -352,8 +352,8 @@ class Recorder:
     def value_of(self, tensor: torch.Tensor) -> Value:
         """The present value of a handle or a real tensor."""
         tensor = self.real.lift(tensor)
-        if self.remembers and self.path.is_remembering() and id(tensor._dycl.cell) in self.real.root_cells:
-            self.remembered_cells.add(id(tensor._dycl.cell))
+        if self.remembers and self.path.is_remembering() and tensor._dycl.cell in self.real.root_cells:
+            self.remembered_cells.add(tensor._dycl.cell)
         return self.views.value(tensor._dycl)
 
     def value_of_info(self, info: TensorInfo) -> Value:

@@ -88,7 +88,7 @@ def default_attr(m: Interpreter, s: State, obj: Any, name: str, fallback: bool =
     if own is not None:
         m.note_load(obj, name)  # that it is not there is a fact of this call
     if attr is not MISSING:
-        return bind_descriptor(m, s, attr, obj, cls, name)
+        return bind_descriptor(m, s, attr, obj, cls)
     if isinstance(obj, torch.nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
             entries = own.get(table)
@@ -107,7 +107,7 @@ def _own_dict(m: Interpreter, obj: Any) -> dict:
 
 def _of_data_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, name: str) -> Any:
     if isinstance(mro_lookup(type(attr), "__get__"), types.FunctionType):
-        return bind_descriptor(m, s, attr, obj, type(obj), name)
+        return bind_descriptor(m, s, attr, obj, type(obj))
     m.note_load(obj, name)
     return natively(getattr, obj, name)
 
@@ -137,7 +137,7 @@ def _computed(m: Interpreter, s: State, attr: property, obj: Any, name: str, fal
     return m.call(s, getter, (obj,), {})
 
 
-def bind_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, cls: type, name: str) -> Any:
+def bind_descriptor(m: Interpreter, s: State, attr: Any, obj: Any, cls: type) -> Any:
     if isinstance(attr, types.FunctionType):
         return types.MethodType(attr, obj)
     if isinstance(attr, functools.cached_property):
@@ -163,7 +163,7 @@ def super_attr(m: Interpreter, s: State, sup: super, name: str) -> Any:
             return natively(getattr, sup, name)
         if isinstance(attr, property):
             return m.call(s, attr.fget, (obj,), {})
-        return bind_descriptor(m, s, attr, obj, cls, name)
+        return bind_descriptor(m, s, attr, obj, cls)
     return natively(getattr, sup, name)
 
 

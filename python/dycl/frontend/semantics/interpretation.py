@@ -179,7 +179,7 @@ _REFUSED_MODULES = ("random", "time", "secrets", "numpy.random", "datetime", "th
 _REFUSED_PACKAGES = ("numpy.random.",)
 
 
-def check_native(m, fn: Any) -> None:
+def check_native(fn: Any) -> None:
     """Refuses native calls whose result is not a function of the model's input."""
     module = getattr(fn, "__module__", None) or ""
     owner = getattr(fn, "__self__", None)

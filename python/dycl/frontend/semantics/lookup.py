@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any, Callable
+from typing import Any
 
 from ..polyfills import builtins as polyfills
-from ..state.interpreter import Interpreter
 from ..values.stand_in import made_stand_in
 from . import interpretation
 
@@ -29,12 +28,6 @@ def by_type(table: dict, obj: Any, otherwise: Any) -> Any:
     return next((table[cls] for cls in type(obj).__mro__ if cls in table), otherwise)
 
 
-def by_class(table: dict, otherwise: Any) -> Callable[[type], Any]:
-    """The same as a function of the class, for tables that are asked often."""
-    return functools.lru_cache(maxsize=4096)(
-        lambda cls: next((table[base] for base in cls.__mro__ if base in table), otherwise))
-
-
 def class_of(obj: Any) -> type:
     """The class that has obj's methods."""
     own = made_stand_in(obj)
@@ -49,7 +42,7 @@ def python_method(obj: Any, name: str) -> Any:
     return None
 
 
-def truth_method(m: Interpreter, value: Any) -> Any:
+def truth_method(value: Any) -> Any:
     """A function without parameters, to be interpreted, that decides bool(value); None if no user code is needed."""
     if value is None or type(value) in (bool, int, float, str, list, tuple, dict):
         return None

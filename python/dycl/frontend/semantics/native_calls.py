@@ -28,7 +28,7 @@ _STORING = {"append", "appendleft", "insert", "add", "extend", "__setitem__", "s
 
 def native(m: Interpreter, s: State, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls code that runs outside the machine."""
-    interpretation.check_native(m, fn)
+    interpretation.check_native(fn)
     interpretation.check_drawing(fn, args, kwargs)
     if not isinstance(fn, type) and getattr(fn, "__name__", "") not in _STORING:
         m.note_deep(*args, *kwargs.values())

@@ -82,14 +82,13 @@ def is_native_iterator(obj: Any) -> bool:
 def born(m: Any, obj: Any) -> Any:
     """The result of native code; where it was made is kept, if it can change."""
     if _may_change(obj):
-        m.made_at[id(obj)] = (obj, m.current.block if m.current is not None else None)
+        m.made_at[obj] = m.current.block if m.current is not None else None
     return obj
 
 
 def is_alone(m: Any, obj: Any) -> bool:
     """No other state knows it: it was made in the block that is being recorded."""
-    known = m.made_at.get(id(obj))
-    return known is not None and known[0] is obj and m.current is not None and known[1] is m.current.block
+    return m.current is not None and obj in m.made_at and m.made_at[obj] is m.current.block
 
 
 def check_raised(m: Any, error: BaseException) -> None:

@@ -31,7 +31,7 @@ class Plain(Kind):
     leaf = True
 
     def same(self, union: Any, obj: Any) -> Any:
-        if id(obj) in union.diff and id(obj) not in union.touched:
+        if id(obj) in union.diff and obj not in union.contents:
             union.merge_contents(obj, *union.sides(obj, obj))
         return obj
 
@@ -81,11 +81,11 @@ class Tuples(Kind):
     def same(self, union: Any, obj: Any) -> Any:
         if id(obj) in union.diff:
             return Plain.same(self, union, obj)  # type: ignore[arg-type]
-        if ("tuple", id(obj)) not in union.memo:  # tuples in tuples: more ways to them than there are of them
+        if obj not in union.asked:  # tuples in tuples: more ways to them than there are of them
             items = union.each(obj, obj)
             same = all(x is y for x, y in zip(items, obj))
-            union.memo["tuple", id(obj)] = obj if same else tuple.__new__(type(obj), items)
-        return union.memo["tuple", id(obj)]
+            union.asked[obj] = obj if same else tuple.__new__(type(obj), items)
+        return union.asked[obj]
 
     def unified(self, union: Any, a: Any, b: Any) -> Any:
         return union.tuples(a, b)
@@ -188,7 +188,7 @@ class Functions(Fixed):
     def check_alike(self, union: Any, a: Any, b: Any) -> None:
         if a.__code__ is not b.__code__:
             union.apart("different functions")
-        union.memo[(id(a), id(b))] = a  # one that refers to itself
+        union.memo[a, b] = a  # one that refers to itself
         for x, y in zip(a.__closure__ or (), b.__closure__ or ()):
             union.unify(x, y)
         for x, y in ((a.__defaults__ or (), b.__defaults__ or ()),
@@ -261,8 +261,8 @@ class Exceptions(Kind):
         walk.contents(obj)
 
     def same(self, union: Any, obj: Any) -> Any:
-        if ("arguments", id(obj)) not in union.memo:
-            union.memo["arguments", id(obj)] = obj
+        if obj not in union.asked:
+            union.asked[obj] = None
             if any(union.unify(part, part) is not part for part in obj.args):
                 union.apart("an exception with different arguments")
         return union.holder(obj)
@@ -363,9 +363,9 @@ class Numbers(Plain):
 @kind_for(RtList)
 class RunTimeLists(OwnStandIns):
     def reached(self, walk: Any, obj: Any) -> None:
-        walk.found.update(id(cell) for cell in walk.contents_in(obj)[2])
+        walk.found.update(walk.contents_in(obj)[2])
 
     def same(self, union: Any, obj: Any) -> Any:
         if obj in union.replaced:
             return union.holder(obj)
-        return union.run_time_list(obj, obj) if id(obj) in union.diff and id(obj) not in union.contents else obj
+        return union.run_time_list(obj, obj) if id(obj) in union.diff and obj not in union.contents else obj

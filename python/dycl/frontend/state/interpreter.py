@@ -23,7 +23,7 @@ class Interpreter(Protocol):
     arenas: dict  # class -> the table that its objects are rows of (values/arena.py)
     wants_row: Callable[[Any], None]  # begins anew with objects of this one's class in a table, if they can be
     texts: Any  # methods of strings (values/text_methods.py)
-    contents_of: Callable[[Any], Any]  # of a mutable object (state/contents.py)
+    contents_of: Callable[[Any], Any]  # of a mutable object (state/kinds.py)
     keys: Any  # when two keys are one (semantics/keys.py)
     arrays: Any  # numpy arrays known only at run time
     polyfills: Any  # Python that is interpreted in place of native functions (polyfills/builtins.py)

@@ -69,7 +69,7 @@ class Array(Declared):
         """The next call finds an array whose memory nobody else has that it knows."""
         m, own = ends.m, self.made.tensor._dycl.cell
         mine = cells_of(tensor)
-        others = {id(root.cell) for root in m.recorder.real.roots} - {id(own)}
+        others = {root.cell for root in m.recorder.real.roots} - {own}
         for declared in m.assumptions.states.values():
             if declared is not self:
                 others |= _cells_in(m, places.read(declared.owner, declared.key))
@@ -83,10 +83,10 @@ class Array(Declared):
 
 
 def _cells_in(m: Any, value: Any) -> set:
-    """Ids of the storages in what another state is left with."""
+    """The storages in what another state is left with."""
     columns = taken_apart(m, value)
     if columns is not None:
-        return {id(cell) for x in columns.lists for cell in list_kinds.cells_of(m, x)}
+        return {cell for x in columns.lists for cell in list_kinds.cells_of(m, x)}
     held = [value.tensor] if is_array(value) else [*tensors_of(value)]
     return set().union(*(cells_of(m.recorder.real.lift(t)) for t in held))
 

@@ -200,9 +200,9 @@ class Container(Declared):
             self._refuse_written(ends, end, x)
 
     def _refuse_written(self, ends: Any, end: Any, column: Any) -> None:
-        cells = {id(cell) for cell in cells_of(ends.m, column)}
+        cells = {*cells_of(ends.m, column)}
         end.list_cells |= cells
-        written = {id(root.cell) for root in ends.roots} | ends.buffers
+        written = {root.cell for root in ends.roots} | ends.buffers
         if cells & written:
             ContainerGuard(self.label)()
 

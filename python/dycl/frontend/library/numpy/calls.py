@@ -25,7 +25,7 @@ def call(fn, m, s, args, kwargs):
             return numpy_memory.run(m, fn, _static_tree(m, args), kwargs)
         return m.arrays.function(fn, args, kwargs)
     if (getattr(fn, "__module__", "") or "").startswith("numpy.random"):
-        interpretation.check_native(m, fn)
+        interpretation.check_native(fn)
     return numpy_memory.run(m, fn, args, kwargs)
 
 

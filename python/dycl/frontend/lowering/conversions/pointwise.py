@@ -118,7 +118,7 @@ def div_mode(t, self, other, rounding_mode=None):
     return _trunc(t, t.op("Div", a, b))
 
 
-def _nonzero_divisor(t, a, b):
+def _nonzero_divisor(b):
     """Integer division by zero raises in torch and may end the process in an engine: a constant 0 is refused."""
     if b.const is not None and bool((b.const == 0).any()):
         raise ConversionError("integer division by zero")
@@ -126,7 +126,7 @@ def _nonzero_divisor(t, a, b):
 
 def _safe_divisor(t, a, b) -> tuple[Sym | None, Sym]:
     """(where b is -1, b with 1 there): the least integer by -1 ends the process in an engine."""
-    _nonzero_divisor(t, a, b)
+    _nonzero_divisor(b)
     if not a.torch_dtype.is_signed or b.const is not None and not bool((b.const == -1).any()):
         return None, b
     minus = t.op("Equal", b, t.constant(-1, b.torch_dtype))
