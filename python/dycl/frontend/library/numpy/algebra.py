@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More numpy functions over arrays known only at run time: matrices, order statistics, sets, NaN,
+"""More numpy functions over arrays known only at run time: products, order statistics, sets, NaN,
 the methods of ufuncs.
 
 As in library/numpy/functions.py, whose table these are added to; functions of numpy.linalg stand there as
@@ -15,11 +15,10 @@ from typing import Any, Callable
 import numpy as np
 import torch
 
-from ...diagnostics import CaptureRefusal
 from ...state import numpy_memory
 from ...values.array import RtArray
 from ...values.stand_in import is_instance, made_stand_in
-from .functions import TABLE, _along, _floats, _named, _parts, _to, _value, refuse, simple, wrapped
+from .functions import TABLE, _along, _floats, _named, _parts, _to, _value, refuse
 
 
 def name_of(fn: Any) -> str:
@@ -57,89 +56,6 @@ def trace(arrays, a, offset=0, axis1=0, axis2=1):
     return arrays.wrap(
         arrays.call(torch.sum, arrays.call(torch.diagonal, t, offset, axis1, axis2), -1)
     )
-
-
-def _matrices(arrays, name: str, *given: Any) -> list[torch.Tensor]:
-    """Integers count as floats of 64 bits. numpy's own error for a matrix that is not regular is not torch's."""
-    if arrays.m.may_catch(np.linalg.LinAlgError):
-        raise CaptureRefusal(f"numpy.{name} in a `try` that would catch its failure at run time",
-                             "test the matrix first", kind="try")
-    found = _parts(arrays, given)
-    return [t if t.dtype in (torch.float32, torch.float64) else _to(arrays, t, torch.float64) for t in found]
-
-
-simple("linalg.inv", torch.linalg.inv, "a", _matrices)
-simple("linalg.cholesky", torch.linalg.cholesky, "a", _matrices)
-simple("linalg.det", torch.linalg.det, "a", _matrices, wrapped)
-
-
-@_named("linalg.solve")
-def solve(arrays, a, b):
-    x, y = _matrices(arrays, "linalg.solve", a, b)
-    if y.dim() > 1 and y.dim() != x.dim() or y.dim() == 1 and x.dim() != 2:
-        refuse("linalg.solve", "of such arrays")
-    return RtArray(arrays.call(torch.linalg.solve, x, y))
-
-
-simple("linalg.eigvalsh", torch.linalg.eigvalsh, "a", _matrices)
-simple("linalg.svdvals", torch.linalg.svdvals, "x", _matrices)
-
-
-def _results(kind: str, arrays, parts: Any) -> tuple:
-    """numpy's own named tuple of them."""
-    return getattr(np.linalg._linalg, kind)(*map(arrays.wrap, parts))
-
-
-@_named("linalg.svd")
-def svd(arrays, a, full_matrices=True, compute_uv=True, hermitian=False):
-    (x,) = _matrices(arrays, "linalg.svd", a)
-    if hermitian:
-        refuse("linalg.svd", "with hermitian=True, of arrays")
-    if not compute_uv:
-        return RtArray(arrays.call(torch.linalg.svdvals, x))
-    return _results("SVDResult", arrays, arrays.call(torch.linalg.svd, x, full_matrices=bool(full_matrices)))
-
-
-@_named("linalg.eigh")
-def eigh(arrays, a, UPLO="L"):
-    (x,) = _matrices(arrays, "linalg.eigh", a)
-    return _results("EighResult", arrays, arrays.call(torch.linalg.eigh, x, UPLO))
-
-
-@_named("linalg.slogdet")
-def slogdet(arrays, a):
-    (x,) = _matrices(arrays, "linalg.slogdet", a)
-    return _results("SlogdetResult", arrays, arrays.call(torch.linalg.slogdet, x))
-
-
-@_named("linalg.qr")
-def qr(arrays, a, mode="reduced"):
-    (x,) = _matrices(arrays, "linalg.qr", a)
-    if mode not in ("reduced", "complete"):
-        refuse("linalg.qr", "of such a mode, of arrays")
-    return _results("QRResult", arrays, arrays.call(torch.linalg.qr, x, mode))
-
-
-@_named("linalg.matrix_power")
-def matrix_power(arrays, a, n):
-    (x,) = _matrices(arrays, "linalg.matrix_power", a)
-    if type(n) is not int or not _value(arrays, a).dtype.is_floating_point:
-        refuse("linalg.matrix_power", "of integers, or by a number")
-    return RtArray(arrays.call(torch.linalg.matrix_power, x, n))
-
-
-@_named("linalg.multi_dot")
-def multi_dot(arrays, items):
-    parts = _parts(arrays, items)
-    if any(p.dim() != 2 or not p.dtype.is_floating_point for p in parts):
-        refuse("linalg.multi_dot", "of arrays other than matrices of floats")
-    made = parts[0]
-    for p in parts[1:]:
-        made = arrays.call(torch.matmul, made, p)
-    return RtArray(made)
-
-
-TABLE["linalg.matmul"] = TABLE["matmul"]
 
 
 @_named("einsum")

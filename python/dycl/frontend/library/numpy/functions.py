@@ -495,15 +495,6 @@ def ndim(arrays, x):
     return t.dim() if isinstance(t, torch.Tensor) else 0
 
 
-@_named("norm")
-def norm(arrays, x, ord=None, axis=None, keepdims=False):
-    t = _floats(arrays, "linalg.norm", x)
-    if (ord not in (None, 1, 2) or ord is not None and axis is None and t.dim() != 1
-            or axis is not None and type(axis) is not int):
-        refuse("linalg.norm", "of such an order, of arrays")
-    return arrays.wrap(arrays.call(torch.linalg.vector_norm, t, ord or 2, axis, keepdims))
-
-
 # ---- functions that hand over to one of torch -----------------------------------------------------------
 
 
