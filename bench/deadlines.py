@@ -2,7 +2,10 @@
 """How late a deadline of 100 ms ends a run outside of engine calls: 99 % within 110 ms, in nested loops and in a list
 that grows.
 
-    deadlines.py [RUNS]        100 of each by default: 20 s
+    deadlines.py [RUNS] [--real-time]        100 of each by default: 20 s
+
+On a machine that others use, most of the lateness is waiting for a processor. --real-time asks the system to prefer
+this process (for root): what is left is the program's own.
 """
 
 import os
@@ -36,7 +39,10 @@ def main():
 
     from dycl import runtime
 
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    arguments = [word for word in sys.argv[1:] if word != "--real-time"]
+    runs = int(arguments[0]) if arguments else 100
+    if "--real-time" in sys.argv:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     late = False
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([TESTS / "make_c_api_package", "counts.dycl", "endless.dycl"], cwd=folder, check=True)

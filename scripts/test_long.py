@@ -116,11 +116,16 @@ def execute(part):
 # ---- the table ---------------------------------------------------------------------------
 
 
-def table(results):
-    """Markdown: a row for each part, in their order; those that never ran say so."""
+def table(results, before=""):
+    """Markdown: a row for each part, in their order; those that never ran say so. `before`: the table as it is, whose
+    rows stay where only another checkout has run the part."""
+    said_before = {name: row for row, name in re.findall(r"^(\| (\w+) \|.*)$", before, re.MULTILINE)}
     rows = ["| part | what | result | commit, day | time |", "|---|---|---|---|---|"]
     for part in PARTS:
         known = results.get(part.name)
+        if not known and "not run yet" not in said_before.get(part.name, "not run yet"):
+            rows.append(said_before[part.name])
+            continue
         if not known:
             rows.append(f"| {part.name} | {part.what} | not run yet | | {part.cost} |")
             continue
@@ -132,7 +137,7 @@ def table(results):
 
 def with_table(page, results):
     begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    return page[:begin] + "\n" + table(results) + "\n" + page[end:]
+    return page[:begin] + "\n" + table(results, page[begin:end]) + "\n" + page[end:]
 
 
 class Kept:

@@ -23,7 +23,7 @@ from .frontend.exported_program import ExportedProgram, opened
 from .frontend.options import Options
 from .objects import parameter_names
 from .onnx_files import compile_file
-from .runtime import checked_threads
+from .runtime import checked_threads, path_of
 from .verification.compare import check_example
 from .verification.verify import verify as verify_program
 
@@ -68,7 +68,7 @@ def compile(model: Any, args: tuple = (), kwargs: dict | None = None, *, backend
     threads = checked_threads(threads)
     say = progress or (lambda stage: None)
     choices = dict(budget=budget, tune=tune, jobs=jobs, use_cache=use_cache, portable_only=portable,
-                   debug_info=not strip, dump_folder=None if dump is None else os.fspath(dump),
+                   debug_info=not strip, dump_folder=None if dump is None else path_of(dump),
                    skip_passes=list(skip_passes))
     if isinstance(model, (str, os.PathLike)):
         of_capture = _given(dynamic_dims=dynamic_dims, ranges=ranges, dynamic_args=dynamic_args,

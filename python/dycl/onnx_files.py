@@ -14,6 +14,7 @@ from .calling.native_engine import NativeEngine
 from .calling.onnx_program import OnnxProgram
 from .errors import CompileError, CompileWarning, InputError
 from .native import native
+from .runtime import path_of
 from .verification.onnx_runtime import check_file
 
 _WHY = {"dynamic_dims": "its dynamic dims are those that the file names", "ranges": "its dims have no ranges",
@@ -24,7 +25,7 @@ def compile_file(path: str | os.PathLike, args: tuple, kwargs: dict, verify: boo
                  overridable: Sequence[str], backend: str, threads: int, say: Callable[[str], None],
                  **choices: Any) -> OnnxProgram:
     """`of_capture`: what the caller gave of the choices that only a captured model has."""
-    path = os.fspath(path)
+    path = path_of(path)
     if not path.endswith(".onnx"):
         raise CompileError(f"{path} is no .onnx file\n  help: give a module, a function or a file that ends in .onnx",
                            kind="unsupported")

@@ -49,7 +49,15 @@ def load(path: str | os.PathLike | bytes, *, threads: int = 0,
 
 def package_of(given: str | os.PathLike | bytes | bytearray | memoryview) -> str | bytes:
     """A path, or a package in memory, as the runtime takes them. Bytes are never a path."""
-    return bytes(given) if isinstance(given, (bytes, bytearray, memoryview)) else os.fspath(given)
+    return bytes(given) if isinstance(given, (bytes, bytearray, memoryview)) else path_of(given)
+
+
+def path_of(given: str | os.PathLike) -> str:
+    """The text of a path. The system would read one with a NUL up to there, and so name another file."""
+    path = os.fsdecode(given)
+    if "\0" in path:
+        raise InputError(f"{path!r} is no path: it holds a NUL")
+    return path
 
 
 def public_keys(given: Keys | None) -> list[str]:
@@ -59,7 +67,7 @@ def public_keys(given: Keys | None) -> list[str]:
     keys = [given] if isinstance(given, (str, os.PathLike)) else list(given)
     if not keys:
         raise InputError("require_signature names no key; give a public key, or the file that holds it")
-    return [os.fspath(key) for key in keys]
+    return [path_of(key) for key in keys]
 
 
 def key_finder(given: Key | None) -> Callable[[str], str] | None:
@@ -70,10 +78,10 @@ def key_finder(given: Key | None) -> Callable[[str], str] | None:
 
     def found(name: str) -> str:
         key = find(name)
-        if not isinstance(key, (str, os.PathLike)) or not os.fspath(key):
+        if not isinstance(key, (str, os.PathLike)) or not path_of(key):
             raise InputError("decryption_key is no key; give its text, the file that holds it, or a function of a "
                              "key's name that gives one of these")
-        return os.fspath(key)
+        return path_of(key)
     return found
 
 

@@ -37,7 +37,7 @@ Result<void> check_fits_into_memory(std::uint64_t size, const std::string& name)
   if (size <= kNotWorthAsking || size <= available_memory()) return {};
   return Error{ErrorKind::RuntimeFailure,
                "no memory for " + name + " of " + std::to_string(size) + " bytes",
-               "it is read into memory as a whole",
+               "it is held in memory as a whole",
                {},
                "MemoryError"};
 }

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,54 @@ def test_any_number_is_taken_or_refused(package, option):
         none = ("nan", "inf", "-inf", "", " ", "1e400", *(("99999999999999999999",) if option in WHOLE else ()),
                 *(("-1", "0", "-0") if option in LIMITS else ()))
         assert number not in none or ended.returncode == 64, said
+
+
+@pytest.mark.parametrize("words", [["--random=0"], ["--random=0", "--json"], ["--help"], ["--version"]])
+def test_output_that_does_not_arrive_is_an_error(package, words):
+    """On a full disk and on a stream that is closed."""
+    command = [BIN / "dycl-run", package, *words] if words[0] == "--random=0" else [BIN / "dycl-run", *words]
+    for to in (">/dev/full", ">&-"):
+        ended = subprocess.run(["bash", "-c", f'"$@" {to}', "", *map(str, command)], text=True, capture_output=True,
+                               env={**os.environ, "DYCL_PLUGIN_PATH": str(MADE)}, timeout=60)
+        assert ended.returncode == 8 and "cannot write the output" in ended.stderr, (to, ended)
+
+
+def test_what_is_printed_gets_into_no_file(package, tmp_path):
+    """Whichever of the standard streams are closed, files do not take their place."""
+    before = package.read_bytes()
+    run(BIN / "dycl", "keygen", tmp_path / "signer", code=0)
+    for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
+        subprocess.run(["bash", "-c", f'"$@" {closed}', "", BIN / "dycl", "sign", package, "--key",
+                        tmp_path / "signer.key", "-o", tmp_path / "signed.dycl"], timeout=60)
+        run(BIN / "dycl", "check-signature", tmp_path / "signed.dycl", "--key", tmp_path / "signer.pub", code=0)
+        assert len((tmp_path / "signed.dycl").read_bytes()) == len(before) + 104
+    assert package.read_bytes() == before
+
+
+def test_a_path_with_a_nul_names_no_other_file(package, tmp_path):
+    lines = f"""
+import dycl, dycl.runtime, os, torch
+os.chdir({str(tmp_path)!r})
+program = dycl.compile(torch.nn.Linear(3, 2).eval(), (torch.ones(1, 3),))
+for what in (lambda: dycl.load("m.dycl\\0x"), lambda: dycl.runtime.load("m.dycl\\0x"),
+             lambda: dycl.runtime.load("m.dycl", require_signature="x\\0y"), lambda: dycl.compile("m\\0x.onnx", ()),
+             lambda: program.save("m.dycl\\0x"), lambda: program.emit("folder\\0x"),
+             lambda: program.emit_onnx("m.onnx\\0x")):
+    try:
+        what()
+    except dycl.InputError as error:
+        assert "holds a NUL" in str(error)
+    else:
+        raise AssertionError
+assert os.listdir() == ["m.dycl"]
+"""
+    run(sys.executable, "-c", lines, code=0)
+
+
+def test_arguments_that_a_package_wants_large(tmp_path):
+    """1 kB of a package that takes 32 GiB and more."""
+    for extents, code, words in (("4294967296", 6, "no memory for the argument 'x'"), ("4294967296,2", 3, "too large")):
+        kind = f"f64[{extents}]"
+        (tmp_path / "m.dyir").write_text(f"func @main(%x: {kind}) -> ({kind}) {{\n^entry:\n  return %x\n}}\n")
+        run(BIN / "dycl", "compile", tmp_path / "m.dyir", "-o", tmp_path / "m.dycl", code=0)
+        assert words in run(BIN / "dycl-run", tmp_path / "m.dycl", "--random", 0, code=code)

@@ -66,4 +66,17 @@ def test_a_program_that_is_missing_fails_its_part(place):
 
 def test_the_page_has_the_place_for_the_table():
     page = (ROOT / "docs" / "trust.md").read_text()
-    assert test_long.with_table(page, {}).count("not run yet") == len(test_long.PARTS)
+    assert test_long.with_table(page, {}) == page
+    assert all(f"\n| {part.name} | {part.what} | " in page for part in test_long.PARTS)
+
+
+def test_results_of_other_checkouts_stay(place):
+    """The page has what ran anywhere; a checkout knows its own results alone."""
+    page, _ = place
+    elsewhere = "| never | a part | passed: 7 | abcdef, 2026-01-01 | 3 min |"
+    old = f"| part | what | result | commit, day | time |\n|---|---|---|---|---|\n{elsewhere}"
+    page.write_text(page.read_text().replace("old", f"{old}\n| good | a part | passed: old | abcdef | 1 min |"))
+    test_long.run(test_long.PARTS[:1], fresh=True)
+    text = page.read_text()
+    assert elsewhere in text and "passed: old" not in text and "5 \\| tried" in text
+    assert "| bad | a part | not run yet | | 1 s |" in text

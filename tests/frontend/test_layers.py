@@ -42,7 +42,7 @@ LAYERS = {  # package or file -> what it may import
     "capture": (*_SEMANTICS, "machine", "boundary", "options"),
     "verification": ("calling", "graph", "torch_internals", *LEAVES),
     "build": ("calling", "diagnostics", "lowering", "verification", *LEAVES),
-    "onnx_files": ("calling", "verification", *LEAVES),
+    "onnx_files": ("calling", "runtime", "verification", *LEAVES),
     "api": ("build", "calling", "capture", "boundary", "diagnostics", "exported_program", "onnx_files", "options",
             "runtime", "verification", *LEAVES),
     "__init__": (),

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "support/elements.h"
+#include "support/memory.h"
 
 namespace dycl::tools {
 namespace {
@@ -174,6 +175,7 @@ class Arguments {
     }
     if (!has_scalars(type.dtype))
       return wrong("cannot draw the argument " + title(program_, index) + ": " + std::string(name_of(type.dtype)));
+    DYCL_TRY(check_fits_into_memory(count * size_of(type.dtype), "the argument " + title(program_, index)));
     array.bytes.resize(count * size_of(type.dtype));
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto value = is_floating(type.dtype)     ? scalar::Scalar::of(normal(generator))

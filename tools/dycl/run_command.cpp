@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // dycl run: one run of a package on given inputs; outputs to .npy, .npz or the terminal.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -351,14 +356,32 @@ int wrong_use(const CLI::App& app, int argc, char** argv, std::string message) {
 
 }  // namespace
 
+namespace {
+
+// A stream that the caller closed would become the first file that is opened, and get what is printed.
+void keep_standard_streams() {
+  for (int number = 0; number < 3; ++number)
+    if (::fcntl(number, F_GETFD) < 0) (void)!::open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+}
+
+// What was printed and did not arrive (a full disk, a closed stream) is an error like a file that was not written.
+int printed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "error: cannot write the output: %s\n", std::strerror(errno));
+  return code != 0 ? code : static_cast<int>(ErrorKind::WriteFailed);
+}
+
+}  // namespace
+
 int run_application(int argc, char** argv, CLI::App& app, const Action& action) {
+  keep_standard_streams();
   try {
     app.parse(argc, argv);
-    if (action) return action();
+    if (action) return printed(action());
     std::fputs(app.help().c_str(), stderr);
     return kUsageError;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return printed(app.exit(error));
     return wrong_use(app, argc, argv, error.what());
   } catch (const std::bad_alloc&) {
     return out_of_memory(argc, argv);

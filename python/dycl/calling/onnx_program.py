@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..runtime import Program
+from ..runtime import Program, path_of
 from .native_engine import NativeEngine
 from .package_reader import own_metadata, parsed
 
@@ -62,7 +62,7 @@ class OnnxProgram(Program):
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the package; dycl.load, dycl.runtime.load and dycl-run read it."""
-        self._engine.save(os.fspath(path))
+        self._engine.save(path_of(path))
 
     def report(self) -> dict:
         """What was compiled: stages and times, blocks, sub-DNNs."""

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 import torch
 
 from ..errors import PackageError, RunError
-from ..runtime import Key, Keys, checked_threads, package_of
+from ..runtime import Key, Keys, checked_threads, package_of, path_of
 from ..view import notebook
 from .classes import Classes
 from .interface import Interface
@@ -170,12 +170,12 @@ class CompiledProgram:
         """Writes the package: one file that runs without Python. It appears complete or not at all; a file of that
         name is replaced, and so is a symbolic link (what it leads to stays as it is). Raises PackageError, of kind
         "write_failed" or, where the folder is not there, "missing"."""
-        self._engine.save(os.fspath(path))
+        self._engine.save(path_of(path))
 
     def emit(self, folder: str | os.PathLike, name: str = "model") -> None:
         """Writes the host program as a C++ project (class, C header, CMakeLists.txt, example) that builds against the
         installed runtime; see docs/emit.md."""
-        self._engine.emit(os.fspath(folder), name)
+        self._engine.emit(path_of(folder), name)
 
     def emit_onnx(self, path: str | os.PathLike, *, engine_ops: bool = False) -> list[str]:
         """Writes the whole program as one ONNX model with If and Loop, for other runtimes; see docs/emit.md.
@@ -183,7 +183,7 @@ class CompiledProgram:
         Returns notices: what the model does not do as the program does. Refuses with CompileError what ONNX
         cannot say (random numbers, functions of the host). `engine_ops`: a loaded package whose engine folded weights
         is written with that engine's own operators, else refused."""
-        return self._engine.emit_onnx(os.fspath(path), engine_ops)
+        return self._engine.emit_onnx(path_of(path), engine_ops)
 
     def report(self) -> dict:
         """What was compiled: stages and times, blocks, sub-DNNs, warnings."""
