@@ -55,7 +55,8 @@ def described(blocks: int) -> dict:
     sources = [[0, k + 1, head] for k, (_, _, head) in enumerate(made)]
     return {"sources": ["model.py"], "lines": sources, "sub_dnns": [], "weights": [], "metadata": {}, "decisions": [],
             "inputs": [], "outputs": [], "blocks": [
-                {"name": f"b{k}", "head": head, "place": [0, k + 1, 1, k + 1, 9], "ops": [{"text": head, "place": None}],
+                {"name": f"b{k}", "head": head, "place": [0, k + 1, 1, k + 1, 9],
+                 "ops": [{"text": head, "place": None}],
                  "exit": {"kind": kind, "edges": edges, "text": head, "place": [0, k + 1, 1, k + 1, 9]}}
                 for k, (kind, edges, head) in enumerate(made)]}
 
