@@ -182,10 +182,13 @@ def zsh(all_pages: dict[str, list[Page]]) -> str:
 def fish(all_pages: dict[str, list[Page]]) -> str:
     lines = ["# Written by scripts/help_pages.py: completion of dycl and dycl-run for fish."]
     for tool, made in all_pages.items():
-        lines += [f"complete -c {tool} -n __fish_use_subcommand -a {p.name} -d {_fish(p.summary)}"
+        commands = [p.name for p in made if p.name]
+        files = "" if tool == "dycl-run" else " -f"  # its first word is a command, never a file
+        lines += [f"complete -c {tool} -n __fish_use_subcommand{files} -a {p.name} -d {_fish(p.summary)}"
                   for p in made if p.name]
+        without = f"'not __fish_seen_subcommand_from {' '.join(commands)}'"
         for p in made:
-            when = f"'__fish_seen_subcommand_from {p.name}'" if p.name else "__fish_use_subcommand"
+            when = f"'__fish_seen_subcommand_from {p.name}'" if p.name else without
             for name, told in sorted(p.options.items()):
                 kind = "l" if name.startswith("--") else "s"
                 takes = f" -x -a {_fish(' '.join(ENGINES))}" if name == "--backend" else ""

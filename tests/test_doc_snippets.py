@@ -37,7 +37,7 @@ ALL = sorted(str(path.relative_to(ROOT)) for path in [
 _STEP = re.compile(r"^<!-- first, (?P<hidden>python|sh):\n(?P<first>.*?)^-->$|"
                    r"(?:^<!-- not executed: (?P<why>[^\n]+) -->\n)?"
                    r"^```(?P<language>\w+)?(?P<told>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-_TYPED = re.compile(r"^\s*(?:dycl |dycl-run |make |pip |python3? |cmake |git |import |from \w+ import |\.venv/|source \.)",
+_TYPED = re.compile(r"^\s*(?:dycl |dycl-run |make |pip |python3? |cmake |git |import |from \w+ import |\.venv/)",
                     re.MULTILINE)
 EXECUTED = ("python", "sh", "cpp")
 

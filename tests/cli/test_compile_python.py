@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
+import dycl
 from dycl.commands import compile as compile_command
 from dycl.commands.main import main
 
@@ -215,3 +217,26 @@ def test_wrong_use_and_ctrl_c_are_told_as_json(tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "interrupted"
     assert main(["view", str(tmp_path / "no.dycl"), "--json"]) == 5
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
+
+
+TRAINING = """import torch
+def model():
+    return torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
+"""
+
+
+def test_a_module_in_training_mode(tmp_path, monkeypatch, capsys):
+    """On the command line as in the API: refused with both remedies, each of which helps."""
+    (tmp_path / "m.py").write_text(TRAINING)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(TRAINING, names)
+    with pytest.raises(dycl.CompileError, match="training mode") as caught:
+        dycl.compile(names["model"](), (torch.ones(1, 3),))
+    assert "model.eval()" in str(caught.value) and "allow_training=True" in str(caught.value)
+    words = ["compile", "m.py:model", "--input", "1,3", "-q"]
+    assert main(words) == 7 and not (tmp_path / "model.dycl").exists()
+    said = capsys.readouterr().err
+    assert "training mode" in said and "--eval" in said and "--allow-training" in said
+    assert main([*words, "--eval"]) == 0 and (tmp_path / "model.dycl").exists()
+    assert main([*words, "--allow-training", "-o", "t.dycl"]) == 0 and (tmp_path / "t.dycl").exists()

@@ -49,6 +49,22 @@ def test_bash_offers(line, offered):
     assert set(completed(line)) == set(offered)
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize("line, offered", [
+    ("dycl pro", ["profile"]),
+    ("dycl view --prof", ["--profile"]),
+    ("dycl compile m.py:f --backend t", ["tvm"]),
+    ("dycl-run model.dycl --step", ["--step-limit"]),
+    ("dycl ARCHI", []),
+    ("dycl inspect ARCHI", ["ARCHITECTURE.md"]),
+])
+def test_fish_offers(line, offered):
+    script = f"source {SHARE}/completions/dycl.fish; complete -C '{line}'"
+    done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert [told.split("\t")[0] for told in done.stdout.splitlines()] == offered
+
+
 @pytest.mark.parametrize("shell, file", [("bash", "dycl.bash"), ("zsh", "_dycl"), ("fish", "dycl.fish")])
 def test_the_shells_read_them(shell, file):
     if shutil.which(shell) is None:
