@@ -44,6 +44,34 @@ class Holder:
         return [self.v, 2, 3][k]
 
 
+class Announced:
+    """It says how long it will be."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        return iter([1, 2])
+
+
+class Hinted:
+    def __init__(self, n):
+        self.n = n
+
+    def __length_hint__(self):
+        return self.n
+
+    def __iter__(self):
+        return iter([1, 2])
+
+
+def _key(n):
+    return functools.cmp_to_key(lambda a, b: a - b)(n)
+
+
 # n, k: ints, f: a float, s: a string, l: a list, x: the tensor
 TRIED = {  # each is tried with an `except Exception` around it
     "a text for a number": lambda n, k, f, s, l, x: "%d" % s,
@@ -92,6 +120,27 @@ TRIED = {  # each is tried with an `except Exception` around it
     "digits": lambda n, k, f, s, l, x: int(f),
     "one value for two": lambda n, k, f, s, l, x: (lambda a, b: a)(*[n]),
     "a name": lambda n, k, f, s, l, x: (lambda a: a)(**{"a" if n > 1 else "b": 1}),
+    "a key and a number": lambda n, k, f, s, l, x: _key(n) < 1,
+    "a key like a number": lambda n, k, f, s, l, x: _key(n) == 1,
+    "what a key compares with": lambda n, k, f, s, l, x: _key(n).compare,
+    "a key in a dict": lambda n, k, f, s, l, x: {_key(n): 1},
+    "keys": lambda n, k, f, s, l, x: 1 / (k if _key(n) != _key(2) else n),
+    "a number between texts": lambda n, k, f, s, l, x: print("a", "b", sep=n),
+    "a number behind a text": lambda n, k, f, s, l, x: print("a", end=f),
+    "a tensor between texts": lambda n, k, f, s, l, x: print("a", "b", sep=x),
+    "a list of a negative length": lambda n, k, f, s, l, x: list(Announced(n)),
+    "a tuple of a negative length": lambda n, k, f, s, l, x: tuple(Announced(n)),
+    "a negative length sorted": lambda n, k, f, s, l, x: sorted(Announced(n)),
+    "a negative length behind a list": lambda n, k, f, s, l, x: l.extend(Announced(n)),
+    "a negative length in a list": lambda n, k, f, s, l, x: [*Announced(n)],
+    "a negative length as arguments": lambda n, k, f, s, l, x: max(*Announced(n)),
+    "a negative length in two names": lambda n, k, f, s, l, x: [a / k for a, b in [Announced(n)]],
+    "a set of a negative length": lambda n, k, f, s, l, x: set(Announced(n)),
+    "a length that is no integer": lambda n, k, f, s, l, x: list(Announced(f)),
+    "a negative hint": lambda n, k, f, s, l, x: list(Hinted(n)),
+    "a hint that is no integer": lambda n, k, f, s, l, x: list(Hinted(f)),
+    "no dtype": lambda n, k, f, s, l, x: x.type("torch.NoTensor"),
+    "a dtype": lambda n, k, f, s, l, x: x.type("torch.IntTensor" if n > 1 else "torch.NoTensor"),
 }
 # Whether they fail is known only at run time, and no branch asks: no run writes such texts.
 REFUSED = {
@@ -99,6 +148,12 @@ REFUSED = {
     "a character": lambda n, k, f, s, l, x: "%c" % n,
     "the only one of some": lambda n, k, f, s, l, x: x[x > n].item(),
     "a width": lambda n, k, f, s, l, x: f"{f:.{n}f}",
+}
+
+
+NO_DTYPE = {  # torch's answer to a stand-in would be another than its answer to the value
+    "a text": lambda n, k, f, s, l, x: x.type(s),
+    "a number": lambda n, k, f, s, l, x: x.type(n),
 }
 
 
@@ -124,3 +179,10 @@ def test_refused(name):
     with pytest.raises(dycl.CompileError) as caught:
         dycl.compile(_tried(REFUSED[name]), (INPUTS[0],))
     assert caught.value.kind == "try"
+
+
+@pytest.mark.parametrize("name", NO_DTYPE)
+def test_names_of_dtypes(name):
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(_tried(NO_DTYPE[name]), (INPUTS[0],))
+    assert caught.value.kind == "native.symbolic"

@@ -3,7 +3,11 @@
 
 import copy
 
-from tests.frontend.support.harness import Cases, T
+import pytest
+import torch
+
+import dycl
+from tests.frontend.support.harness import Cases, T, check
 
 case = Cases()
 INPUTS = [T(1.0, 2.0, 3.0), T(-1.0, 2.0, -3.0), T(0.0, 0.0, 0.0), T(5.0, -7.0, 2.0), T(0.7, -0.5, 1.5)]
@@ -54,3 +58,48 @@ def views_copied(x):
 
 
 test_values = case.test()
+
+
+def _on_a_table(write):
+    def program(x):
+        table = torch.arange(12.0).view(3, 4) + x
+        write(table, *(int(n) for n in x.clamp(0, 2).tolist()[:2]))
+        return table
+
+    return program
+
+
+TABLES = [(T(2, 0.5, 3, -1),), (T(-1, 2.5, 0, 4),), (T(1, 1, 7, 2),)]
+READ_BEFORE = {  # each element that they read and write is read first: torch goes through memory in its order
+    "a shift to the left": lambda t, i, j: t[:, :-1].copy_(t[:, 1:]),
+    "a shift by assignment": lambda t, i, j: t.__setitem__((slice(None), slice(0, -1)), t[:, 1:]),
+    "by the last column": lambda t, i, j: t.div_(t[:, -1:]),
+    "other columns": lambda t, i, j: t[:, 1:].sub_(t[:, :1]),
+    "an element beside": lambda t, i, j: t[:, 0].add_(t[1, 1]),
+    "the same column": lambda t, i, j: t[:, 0].add_(t[:, 0]),
+    "two columns": lambda t, i, j: t[:, i].add_(t[:, j]),
+    "two rows": lambda t, i, j: t[i].add_(t[j]),
+    "two elements": lambda t, i, j: t[0, i].add_(t[2, j]),
+}
+READ_AFTER = {
+    "the first column": lambda t, i, j: t.sub_(t[:, :1]),
+    "the first column of two": lambda t, i, j: t[:, :2].sub_(t[:, :1]),
+    "a shift to the right": lambda t, i, j: t[:, 1:].copy_(t[:, :-1]),
+    "the first of a column": lambda t, i, j: t[:, 0].add_(t[0, 0]),
+    "some element of a column": lambda t, i, j: t[:, i].add_(t[0, j]),
+    "rows as columns": lambda t, i, j: t[:, :3].add_(t[:, :3].t()),
+    "a product": lambda t, i, j: t[:, :3].addmm_(t[:, :3], t[:, :3]),
+    "a dense product": lambda t, i, j: t.view(-1)[:9].view(3, 3).addmm_(t.view(-1)[:9].view(3, 3), t[:, :3]),
+}
+
+
+@pytest.mark.parametrize("name", READ_BEFORE)
+def test_what_is_read_before_it_is_written(name):
+    check(_on_a_table(READ_BEFORE[name]), TABLES, paths=1)
+
+
+@pytest.mark.parametrize("name", READ_AFTER)
+def test_what_is_read_after_it_was_written(name):
+    with pytest.raises(dycl.CompileError, match="overlapping parts") as caught:
+        dycl.compile(_on_a_table(READ_AFTER[name]), TABLES[0])
+    assert caught.value.kind == "tensor.overlap"

@@ -12,6 +12,7 @@ from ...calling import places
 from ...objects import held
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
+from ..polyfills import functools as functools_polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills import keyed_tables
 from ..polyfills.range import RtRange
@@ -102,6 +103,16 @@ handles(tuple)(_from_iterable(tuple, polyfills.make_tuple))
 handles(set)(_from_iterable(set, polyfills.make_set))
 
 
+@handles(polyfills.announced)
+def _announced(m, s, args, kwargs):
+    (source,) = args
+    asked = [lookup.python_method(source, name) for name in ("__len__", "__length_hint__")]
+    if stand_in_of(source) is not None or asked == [None, None]:
+        return source
+    return m.call(s, polyfills.announced_by,
+                  (source, *(None if user is None else types.MethodType(user, source) for user in asked)), {})
+
+
 @handles(collections.deque)
 def _deque(m, s, args, kwargs):
     given = {**dict(zip(("iterable", "maxlen"), args)), **kwargs}
@@ -178,7 +189,7 @@ for _fn, _answer in ((keyed_tables.check_key, keys.check), (keyed_tables.new_tab
                      (keyed_tables.view, keys.new_view), (keyed_tables.elements, keys.elements),
                      (keyed_tables.small_integers, keys.small_integers),
                      (keyed_tables.order_of, keys.order_of),
-                     (polyfills.keep_remembered, lru_cache.keep)):
+                     (functools_polyfills.keep_remembered, lru_cache.keep)):
     handles(_fn)(lambda m, s, args, kwargs, _answer=_answer: _answer(m, *args))
 
 

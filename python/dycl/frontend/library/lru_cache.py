@@ -13,12 +13,12 @@ import types
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
-from ..polyfills import builtins as polyfills
+from ..polyfills import functools as functools_polyfills
 from ..semantics import interpretation, registry
 from ..state.kinds import held_by
 from ..values.guard import Guard
 
-_MARK = polyfills.call_remembered.__code__
+_MARK = functools_polyfills.call_remembered.__code__
 
 
 @registry.calls(functools._lru_cache_wrapper)
@@ -28,7 +28,7 @@ def call(m, s, fn: functools._lru_cache_wrapper, args: tuple, kwargs: dict) -> A
             or not interpretation.is_user_file(inner.__code__.co_filename)):
         return m.call(s, inner, args, kwargs)
     m.remembers = m.recorder.remembers = True
-    return m.call(s, polyfills.call_remembered, (inner, args, kwargs), {})
+    return m.call(s, functools_polyfills.call_remembered, (inner, args, kwargs), {})
 
 
 def inside(m) -> bool:

@@ -276,6 +276,10 @@ def _vars(m, s, args, kwargs):
 def _print(m, s, args, kwargs):
     if set(kwargs) - {"sep", "end", "flush"}:
         raise CaptureRefusal("print to a file", kind="print")
+    for name in ("sep", "end"):
+        given = kwargs.get(name)
+        if given is not None and not is_instance(m, given, str):
+            raise TypeError(f"{name} must be None or a string, not {type_of(m, given).__name__}")
     pieces: list = []
     for k, arg in enumerate(args):
         if k:

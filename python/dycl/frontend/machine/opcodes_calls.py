@@ -210,7 +210,7 @@ def unpack_sequence(m, s, f, i):
     items = iteration.materialise(m, f.stack[-1])
     if items is None:
         source = f.stack.pop()
-        return m.call_then(s, polyfills.make_tuple, (source,), {}, _retry)
+        return m.call_then(s, polyfills.unpacked, (source, i.arg), {}, _retry)
     f.stack.pop()
     if len(items) != i.arg:
         few = len(items) < i.arg
@@ -230,7 +230,7 @@ def unpack_ex(m, s, f, i):
     items = iteration.materialise(m, f.stack[-1])
     if items is None:
         source = f.stack.pop()
-        return m.call_then(s, polyfills.make_tuple, (source,), {}, _retry)
+        return m.call_then(s, polyfills.spread, (source,), {}, _retry)
     f.stack.pop()
     before, after = i.arg & 0xFF, i.arg >> 8
     if len(items) < before + after:

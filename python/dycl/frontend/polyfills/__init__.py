@@ -6,6 +6,6 @@ Everything in this folder is interpreted and never run, and hidden from the user
 package registers them all.
 """
 
-from . import array, builtins, deque, fractions, generators, itertools, numbers, torch
+from . import array, builtins, deque, fractions, functools, generators, itertools, numbers, torch
 
-__all__ = ["array", "builtins", "deque", "fractions", "generators", "itertools", "numbers", "torch"]
+__all__ = ["array", "builtins", "deque", "fractions", "functools", "generators", "itertools", "numbers", "torch"]

@@ -9,7 +9,6 @@ polyfills/torch.py are the rest.
 
 from __future__ import annotations
 
-import functools
 import heapq
 import operator
 
@@ -94,16 +93,64 @@ def method_called(obj, held, named):
 # ---- containers from iterables -----------------------------------------------------------------
 
 
+def announced(iterable):
+    """What list and tuple go over. Answered by the machine: where a method of the program says how long it will be,
+    `announced_by`."""
+    raise NotImplementedError
+
+
+def announced_by(iterable, length, hint):
+    """As PyObject_LengthHint asks `__len__`, else `__length_hint__`, once there is an iterator."""
+    iterator = iter(iterable)
+    if length is not None:
+        try:
+            length_by(length)
+            return iterator
+        except TypeError:
+            pass
+    if hint is not None:
+        check_hint(hint)
+    return iterator
+
+
+def check_hint(ask):
+    try:
+        hint = ask()
+    except TypeError:
+        return
+    if hint is NotImplemented:
+        return
+    if not isinstance(hint, int):
+        raise TypeError(f"__length_hint__ must be an integer, not {type(hint).__name__}")
+    if hint < 0:
+        raise ValueError("__length_hint__() should return >= 0")
+
+
 def make_list(iterable):
-    return [x for x in iterable]
+    return [x for x in announced(iterable)]
 
 
 def make_tuple(iterable):
-    return tuple([x for x in iterable])
+    return tuple([x for x in announced(iterable)])
 
 
 def tuple_subclass(new, cls, iterable):
-    return new(cls, [x for x in iterable])
+    return new(cls, [x for x in announced(iterable)])
+
+
+def unpacked(iterable, count):
+    """The items of `a, b = iterable`, which takes no more than one too many."""
+    found = []
+    for x in iterable:
+        found.append(x)
+        if len(found) > count:
+            break
+    return tuple(found)
+
+
+def spread(iterable):
+    """The items of `a, *b = iterable`."""
+    return tuple([x for x in iterable])
 
 
 def make_set(iterable):
@@ -137,7 +184,7 @@ def update_mapping(target, source, extra):
 
 
 def extend_list(target, iterable):
-    for x in iterable:
+    for x in announced(iterable):
         target.append(x)
     return target
 
@@ -372,54 +419,6 @@ def inserted_from_the_end(rest, waiting, reverse):
         items.insert(position, x)
         keys.insert(position, k)
     return items
-
-
-@substitutes(functools.reduce)
-def reduce_(function, iterable, initial=MISSING):
-    it = iter(iterable)
-    if initial is MISSING:
-        try:
-            value = next(it)
-        except StopIteration:
-            raise TypeError("reduce() of empty iterable with no initial value") from None
-    else:
-        value = initial
-    for x in it:
-        value = function(value, x)
-    return value
-
-
-class Compared:
-    """What functools.cmp_to_key makes of an element."""
-
-    def __init__(self, compare, obj):
-        self.compare = compare
-        self.obj = obj
-
-    def __lt__(self, other):
-        return self.compare(self.obj, other.obj) < 0
-
-    def __gt__(self, other):
-        return self.compare(self.obj, other.obj) > 0
-
-    def __le__(self, other):
-        return self.compare(self.obj, other.obj) <= 0
-
-    def __ge__(self, other):
-        return self.compare(self.obj, other.obj) >= 0
-
-    def __eq__(self, other):
-        return self.compare(self.obj, other.obj) == 0
-
-    __hash__ = None
-
-
-@substitutes(functools.cmp_to_key)
-def cmp_to_key(mycmp):
-    def key(obj):
-        return Compared(mycmp, obj)
-
-    return key
 
 
 def item_at(container, place):
@@ -762,51 +761,3 @@ def progress_method(name):
 
 def shown(*args, **kwargs):
     return None
-
-
-# ---- functools ---------------------------------------------------------------------------------
-
-
-@substitutes(functools.lru_cache)
-def lru_cache(maxsize=128, typed=False):
-    if callable(maxsize) and isinstance(typed, bool):
-        return remembering(maxsize, 128, False)
-    return lambda function: remembering(function, maxsize, typed)
-
-
-def call_remembered(function, args, kwargs):
-    """A function under lru_cache from outside: library/lru_cache.py finds this frame."""
-    return keep_remembered(function(*args, **kwargs))
-
-
-def keep_remembered(result):
-    """Answered by the machine."""
-    raise NotImplementedError
-
-
-def remembering(function, maxsize, typed):
-    """A function made while the model runs that is called once for equal arguments;
-    the one used last is forgotten last."""
-    known = {}
-
-    def call(*args, **kwargs):
-        if maxsize is not None and maxsize <= 0:
-            return function(*args, **kwargs)
-        key = args if not kwargs else (args, "keywords", tuple(kwargs.items()))
-        if typed:
-            key = (key, tuple([type(a) for a in args]), tuple([type(a) for a in kwargs.values()]))
-        elif len(args) == 1 and not kwargs and type(args[0]) in (int, str):
-            key = args[0]
-        if key in known:
-            value = known.pop(key)
-        else:
-            value = function(*args, **kwargs)
-            if maxsize is not None and len(known) >= maxsize and key not in known:
-                del known[next(iter(known))]
-        known[key] = value
-        return value
-
-    call.__name__, call.__qualname__, call.__doc__ = function.__name__, function.__qualname__, function.__doc__
-    call.__wrapped__ = function
-    call.cache_clear = known.clear
-    return call

@@ -61,6 +61,7 @@ class DispatchRecorder(TorchDispatchMode):
 
     def _computed(self, func, args, kwargs):
         """The op's fake result."""
+        value_checks.before(self.recorder, func, args, kwargs)
         forms = self.recorder.forms
         key = forms.key(func, args, kwargs)
         result = forms.again(key, func, args, kwargs)
@@ -159,7 +160,7 @@ class DispatchRecorder(TorchDispatchMode):
         # called for its errors, too
         wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []
         with self:
-            result = decomposition_of(func)(*args, **kwargs)
+            result = imitated(decomposition_of(func), args, kwargs)
             if wanted and isinstance(result, tuple):
                 result = tuple(map(linear_algebra.laid_out, result, wanted))
             elif wanted and result is not NotImplemented:
@@ -352,6 +353,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
     value_checks.of_truth_values(func, args)
     value_checks.require_number(recorder, func, args, kwargs, flat[0].dtype)
+    value_checks.refuse_caught(recorder, func, args, kwargs, flat[0])
     args, kwargs = clean(func, args, kwargs, flat[0])
     for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
         recorder.adopt(fake, value)._dycl.alone = recorder.block

@@ -136,7 +136,7 @@ _row("""new_full pad upsample_nearest1d upsample_nearest2d upsample_nearest3d _u
         _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_bicubic2d
         upsample_trilinear3d""", sizes=slice(1, 2))
 
-_row("""max min amax amin argmax argmin aminmax median item stack cat add sub mul div __add__ __sub__ __mul__""",
+_row("""max min amax amin argmax argmin aminmax median mode item stack cat add sub mul div __add__ __sub__ __mul__""",
      may_fail=True)
 _row("__getitem__", may_fail=True,
      indices=lambda args: () if isinstance(args[1], torch.SymInt) else args[1:2])  # a number is a branch already

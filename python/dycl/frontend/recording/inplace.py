@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..diagnostics import CaptureRefusal
@@ -41,25 +42,30 @@ def run(recorder, func, args: tuple, kwargs: dict) -> Any:
 _BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill_, aten.put_, aten.scatter_,
              aten.scatter_add_, aten.scatter_reduce_)
 
+_PRODUCTS = (aten.addmm_, aten.addmv_, aten.addr_, aten.addbmm_, aten.baddbmm_)
+
 
 def _check_overlap(func, arguments: dict) -> None:
     """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to
-    any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor is what has
-    extents known only at run time. Of other ops some fail and some read what they have just written."""
-    by_index = func.overloadpacket in _BY_INDEX
-    written = {a.name for a in schema.written(func)}
+    any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor here is what
+    has extents known only at run time. Of other ops some fail and some read what they have just written."""
+    by_index, product = func.overloadpacket in _BY_INDEX, func.overloadpacket in _PRODUCTS
+    alike_too = by_index or product
+    for target, read in _written_and_read(func, arguments):
+        if (read is not target or alike_too) and _overlap(target, read, alike_too):
+            _refuse_overlap(func, torch_refuses=by_index or torch.Tag.pointwise in func.tags
+                            or func.overloadpacket is aten.copy_)
+        if read is not target and _rereads(target, read, in_order=not product):
+            _refuse_overlap(func, torch_refuses=False)
+
+
+def _written_and_read(func, arguments: dict) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Each tensor that it writes with each that it reads of the same memory."""
+    names = {a.name for a in schema.written(func)}
     tensors = _tensors_of(func, arguments)
-    for name, target in tensors:
-        for other, read in tensors:
-            if (
-                name in written
-                and other not in written
-                and read._dycl.cell is target._dycl.cell
-                and (read is not target or by_index)
-                and _overlap(target, read, also_alike=by_index)
-            ):
-                _refuse_overlap(func, torch_refuses=by_index or torch.Tag.pointwise in func.tags
-                                or func.overloadpacket is aten.copy_)
+    written = [x for name, x in tensors if name in names]
+    return [(target, x) for target in written for name, x in tensors
+            if name not in names and x._dycl.cell is target._dycl.cell]
 
 
 def _tensors_of(func, arguments: dict) -> list[tuple[str, torch.Tensor]]:
@@ -90,7 +96,7 @@ def _taken_as_number(func, name: str, arguments: dict) -> bool:
 
 def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
     """Whether they share elements; tensors that lie alike, element by element, only if that is asked for."""
-    if any(isinstance(n, torch.SymInt) for x in (a, b) for n in (*x.shape, *x.stride(), x.storage_offset())):
+    if _is_symbolic(a) or _is_symbolic(b):
         return False
     if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # handles of one storage that were made apart
         return False
@@ -100,6 +106,44 @@ def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
     if (a_first, a_end) == (b_first, b_end):
         return also_alike or a.stride() != b.stride()
     return a_first < b_end and b_first < a_end
+
+
+def _rereads(target: torch.Tensor, read: torch.Tensor, in_order: bool) -> bool:
+    """Whether an op reads elements that it has written before, if it goes through memory in its order: where tensors
+    have gaps, torch lets it, and what it then reads depends on the width of vectors and on threads."""
+    if _is_symbolic(target) or _is_symbolic(read):
+        return _is_one(read) and not _is_one(target)  # as rows of a table mostly are, others are alike or apart
+    if target.untyped_storage()._cdata != read.untyped_storage()._cdata or not target.numel() or not read.numel():
+        return False
+    behind = read.storage_offset() - target.storage_offset()
+    if in_order and behind >= 0 and (read.shape, read.stride()) == (target.shape, target.stride()):
+        return False
+    written, seen = _addresses(target), _addresses(read)
+    shared = np.isin(seen, written)
+    if in_order and shared.any() and _spreads(seen.shape, written.shape):
+        shared = shared & (seen < written)
+    return bool(shared.any())
+
+
+def _is_one(x: torch.Tensor) -> bool:
+    return all(type(n) is int and n == 1 for n in x.shape)
+
+
+def _spreads(shape: tuple, over: tuple) -> bool:
+    """Whether numpy and torch broadcast it to that shape."""
+    return len(shape) <= len(over) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(over)))
+
+
+def _addresses(x: torch.Tensor) -> np.ndarray:
+    """Of all its elements."""
+    found = np.array(x.storage_offset())
+    for size, stride in zip(x.shape, x.stride()):
+        found = found[..., None] + np.arange(size) * stride
+    return found
+
+
+def _is_symbolic(x: torch.Tensor) -> bool:
+    return any(isinstance(n, torch.SymInt) for n in (*x.shape, *x.stride(), x.storage_offset()))
 
 
 def _without_gaps(x: torch.Tensor) -> bool:

@@ -289,6 +289,7 @@ class _Entering:
         given = tree.as_argument(self) if isinstance(tree, StandIn) else NotImplemented
         if given is not NotImplemented:
             return given
+        self.symbolic |= isinstance(tree, StandIn)  # torch says of it what it would not say of the value
         if not issubclass(kind, torch.SymInt) and isinstance(getattr(kind, "__index__", None), types.FunctionType):
             return tree if hasattr(kind, "__getitem__") else self._number(tree)  # torch may take it for a sequence
         return tree

@@ -19,6 +19,7 @@ from ..diagnostics import CaptureRefusal
 from ..graph.dtypes import dtype_name
 from ..graph.program import HostNode, TensorType, Value
 from ..polyfills.generators import RtSource
+from ..values.native_entries import natively
 from . import value_checks
 from .memory_layout import is_plain, order_of, overlaps_itself
 from .schema import bind, is_out_variant, written
@@ -197,6 +198,15 @@ def _floats(recorder, *numbers: Any) -> tuple:
     return tuple(map(recorder.numbers.float_value, numbers))
 
 
+def _check_parameters(recorder, op: str, dtype: torch.dtype, given: list) -> None:
+    """Torch says at once what it does not take, of known numbers; of others the run does, for good."""
+    if any(isinstance(x, (torch.SymInt, torch.SymFloat)) for x in given):
+        recorder.refuse_caught(RuntimeError)
+        return
+    with recorder.without_modes():
+        natively(getattr(torch.Tensor, op.removeprefix("rand.") + "_"), torch.empty(0, dtype=dtype), *given)
+
+
 def _of(op: str, *names: tuple[str, float]) -> Callable:
     """The op that draws in like's own dtype, with these parameters (name, default)."""
 
@@ -204,6 +214,7 @@ def _of(op: str, *names: tuple[str, float]) -> Callable:
         _expect(like.dtype.is_floating_point or op == "rand.geometric" and like.dtype == torch.int64,
                 f"{op.removeprefix('rand.')} numbers in {like.dtype}")
         given = [arguments.get(name, default) for name, default in names]
+        _check_parameters(recorder, op, like.dtype, given)
         return recorder.value_of(draw(recorder, op, like, _floats(recorder, *given)))
 
     return make
@@ -219,7 +230,9 @@ def _normal(recorder, like, arguments) -> Value:
     _expect(like.dtype.is_floating_point, f"normal numbers in {like.dtype}")
     plain = 1.0 if isinstance(std, torch.Tensor) else std
     if not isinstance(mean, torch.Tensor) and not isinstance(std, torch.Tensor):
+        _check_parameters(recorder, "rand.normal", like.dtype, [mean, std])
         return recorder.value_of(draw(recorder, "rand.normal", like, _floats(recorder, mean, std)))
+    _check_parameters(recorder, "rand.normal", like.dtype, [0.0, plain])
     drawn = draw(recorder, "rand.normal", like, _floats(recorder, 0.0, plain))
     return _finish(recorder, lambda: (drawn * std if isinstance(std, torch.Tensor) else drawn) + mean, like)
 
@@ -277,6 +290,9 @@ def _dropout(input: torch.Tensor, p: float, train: bool | None) -> tuple:
 def _multinomial(recorder, like, arguments) -> Value:
     """Without replacement: the largest p / Exp(1). With: where uniform draws fall in the distribution function."""
     weights, count = arguments["self"], arguments["num_samples"]
+    if not isinstance(count, torch.SymInt) and count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    recorder.refuse_caught(RuntimeError)  # of weights that are no distribution
     single = not isinstance(count, torch.SymInt) and count == 1
     if arguments["replacement"] and not single:
         drawn = draw(recorder, "rand.uniform", like, _floats(recorder, 0.0, 1.0), torch.float64)
@@ -311,6 +327,7 @@ def _samples(op: str, *names: str) -> Callable:
         given = [arguments[name] for name in names]
         _expect(all(x.dtype == like.dtype and x.dtype in (torch.float32, torch.float64) for x in given),
                 f"{op.removeprefix('rand.')} numbers in {like.dtype}")
+        recorder.refuse_caught(RuntimeError)
         with recorder.calls.mode:
             given = [x.expand(like.shape) for x in given]
         return recorder.value_of(draw_new(recorder, op, tuple(like.shape), like.dtype,

@@ -184,6 +184,8 @@ def _part(recorder, x: Any, dtype: torch.dtype):
             value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
         return value
     if made_stand_in(x) is not None:
+        if not (dtype.is_floating_point or dtype.is_complex or dtype in (torch.int64, torch.bool)):
+            recorder.refuse_caught(RuntimeError)  # a number that is too large for it
         return recorder.host("to_tensor", [recorder.numbers.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
     with recorder.without_modes():
         real = torch.tensor(x, dtype=dtype)

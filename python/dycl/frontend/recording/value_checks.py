@@ -15,6 +15,8 @@ import torch
 
 from ...dtypes import own_name
 from ..graph.known_values import is_known
+from ..values.native_entries import imitated
+from .schema import bind
 
 aten = torch.ops.aten
 
@@ -113,3 +115,105 @@ def slice_scatter(recorder, input, src, dim=0, start=None, end=None, step=1) -> 
             for have, wanted in zip(src.shape, place.shape):
                 recorder.symbols.require_equal(have, wanted)
     return NotImplemented
+
+
+# ---- what kernels check ------------------------------------------------------------------------------
+
+
+def before(recorder, func, args: tuple, kwargs: dict) -> None:
+    """What torch's kernels check and its rules for shapes do not, raised here as in eager."""
+    checked = _CHECKED.get(func.overloadpacket)
+    if checked is not None:
+        checked(recorder, bind(func, args, kwargs))
+
+
+def refuse_caught(recorder, func, args: tuple, kwargs: dict, result: torch.Tensor) -> None:
+    """An op on values for which the run fails for good, in a `try` that might take that."""
+    may_fail = _FAILING.get(func.overloadpacket)
+    if may_fail is not None and recorder.path.may_catch(RuntimeError, IndexError) and may_fail(
+            recorder, bind(func, args, kwargs), result):
+        recorder.refuse_caught(RuntimeError, IndexError)
+
+
+# ---- dtypes and shapes that only kernels check -----------------------------------------------------
+
+
+def _mask(recorder, given: dict) -> None:
+    x, mask = given["self"], given["mask"]
+    if mask.dtype != torch.bool:
+        raise RuntimeError(f"expected a mask of bools, but got {mask.dtype}")
+    operands, named = recorder.broadcasting.stretched(aten.where.self, (mask, x, x), {})
+    imitated(aten.where.self, operands, named)
+
+
+def _complex(recorder, given: dict) -> None:
+    if given["real"].dtype != given["imag"].dtype:
+        raise RuntimeError("Expected object of one scalar type for the real and the imaginary part")
+
+
+def _boundaries(recorder, given: dict) -> None:
+    if given["boundaries"].dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({given['boundaries'].dim()})")
+
+
+def _strided(recorder, given: dict) -> None:
+    """The elements must lie in the memory: none before its first, none behind its last."""
+    numbers = lambda name: [_expression(n) for n in given[name]]
+    sizes, strides = numbers("size"), numbers("stride")
+    offset = _expression(given.get("storage_offset") or 0)
+    if len(sizes) != len(strides):
+        return  # torch says so
+    require = recorder.symbols.require
+    for numbers, message in ((sizes, "Trying to create tensor with negative dimension"),
+                             (strides, "as_strided: Negative strides are not supported at the moment"),
+                             ([offset], "Tensor: invalid storage offset")):
+        for n in numbers:
+            if not require(sympy.Ge(n, 0), message):
+                raise RuntimeError(message)
+    x = given["self"]
+    if any(isinstance(n, torch.SymInt) for n in x.shape):
+        return  # refused: only the whole of its memory is taken
+    last = offset + sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    count = x.untyped_storage().nbytes() // x.element_size()
+    if not require(sympy.Or(sympy.Lt(last, count), *(sympy.Eq(size, 0) for size in sizes)), "out of bounds"):
+        raise RuntimeError("setStorage: sizes, strides and storage offset are out of bounds for storage")
+
+
+def _expression(n: Any) -> sympy.Expr:
+    return n.node.expr if isinstance(n, torch.SymInt) else sympy.Integer(n)
+
+
+_CHECKED: dict[Any, Callable] = {
+    aten.masked_select: _mask, aten.masked_scatter: _mask, aten.complex: _complex, aten.bucketize: _boundaries,
+    aten.as_strided: _strided, aten.as_strided_scatter: _strided,
+}
+
+
+# ---- ops that fail for values ----------------------------------------------------------------------
+
+
+def _divides_integers(recorder, given: dict, result: torch.Tensor) -> bool:
+    """By something that may be 0."""
+    if result.dtype.is_floating_point or result.dtype.is_complex:
+        return False
+    divisor = given["other"]
+    if isinstance(divisor, torch.SymInt):
+        return not recorder.symbols.follows(sympy.Ne(divisor.node.expr, 0))
+    if isinstance(divisor, torch.Tensor):
+        known = recorder.numbers.static_value(recorder.value_of(divisor))
+        return known is None or not bool(torch.as_tensor(known).all())
+    return not divisor
+
+
+def _fills_a_mask(recorder, given: dict, result: torch.Tensor) -> bool:
+    """With as many values as it has places."""
+    masks = [i for i in given["indices"] if i is not None and i.dtype in (torch.bool, torch.uint8)]
+    values = given["values"]
+    return bool(masks) and values.dim() > 0 and values.shape[0] != 1
+
+
+_FAILING: dict[Any, Callable] = {
+    **dict.fromkeys((aten.floor_divide, aten.remainder, aten.fmod, aten.div), _divides_integers),
+    aten.masked_scatter: lambda recorder, given, result: True,
+    aten.index_put: _fills_a_mask,
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that torch's kernels find and its rules for shapes do not, inside a `try` that takes them: each must take the
+arm that it takes in eager, or be refused."""
+
+import pytest
+import torch
+
+import dycl
+from tests.frontend.support.harness import T, check
+
+INPUTS = [T(2, 0.5, 3), T(-1, 2.5, 0), T(0, -1.5, 1), T(5, 3, -4), T(1, float("inf"), 100)]
+BYTES = torch.tensor([1, 1, 1], dtype=torch.uint8)
+
+# n, k: ints, f: a float, x: the tensor
+KNOWN = {
+    "a mask of another shape": lambda n, k, f, x: x.masked_select(torch.ones(2) > 0),
+    "a mask of another rank": lambda n, k, f, x: x.masked_select(torch.ones(2, 2) > 0),
+    "a mask of numbers": lambda n, k, f, x: x.masked_select(torch.ones(3)),
+    "a mask of bytes": lambda n, k, f, x: x.masked_scatter(BYTES, x),
+    "a mask that fits": lambda n, k, f, x: x.masked_select(torch.ones(2, 1) > 0).sum() / 2,
+    "parts of two dtypes": lambda n, k, f, x: torch.complex(x, x.double()).real,
+    "a table of boundaries": lambda n, k, f, x: torch.bucketize(x, x.view(1, 3)),
+    "behind the memory": lambda n, k, f, x: (x * 1).as_strided((2,), (200,)),
+    "all of the memory": lambda n, k, f, x: (x * 1).as_strided((2, 2), (1, 1)),
+    "a negative stride": lambda n, k, f, x: (x * 1).as_strided((2,), (-1,)),
+    "no rate": lambda n, k, f, x: torch.zeros(3).exponential_(0).shape,
+    "no probability": lambda n, k, f, x: torch.zeros(3).geometric_(1.5).shape,
+    "upside down": lambda n, k, f, x: torch.zeros(3).uniform_(2, 1).shape,
+    "no deviation": lambda n, k, f, x: torch.zeros(3).normal_(0, -1).shape,
+    "no samples": lambda n, k, f, x: torch.multinomial(x.abs(), 0),
+}
+REFUSED = {  # only the run knows
+    "a mask of some shape": lambda n, k, f, x: x.masked_select(x[x > n] > 0),
+    "a negative size": lambda n, k, f, x: (x * 1).as_strided((n,), (1,)),
+    "a stride": lambda n, k, f, x: (x + 1).as_strided((2,), (n,)),
+    "an offset": lambda n, k, f, x: (x + 1).as_strided((2,), (1,), n),
+    "too few values": lambda n, k, f, x: x.masked_scatter(x > 0, x[x > 1]),
+    "values of a mask": lambda n, k, f, x: x.__setitem__(x > n, torch.ones(2)),
+    "integers by zero": lambda n, k, f, x: x.long() // n,
+    "what is left of integers by zero": lambda n, k, f, x: x.long() % n,
+    "rounded down": lambda n, k, f, x: x.long().div(x.long(), rounding_mode="floor"),
+    "a byte": lambda n, k, f, x: torch.tensor(n, dtype=torch.uint8),
+    "the most frequent of none": lambda n, k, f, x: x[:n].mode().values,
+    "weights": lambda n, k, f, x: torch.multinomial(x, 1),
+    "an end": lambda n, k, f, x: torch.zeros(3).uniform_(f, 1).shape,
+    "a rate": lambda n, k, f, x: torch.zeros(3).exponential_(f).shape,
+    "a probability": lambda n, k, f, x: torch.zeros(3).geometric_(f).shape,
+    "rates": lambda n, k, f, x: torch.poisson(x),
+}
+FINE = {  # it cannot fail
+    "integers by two": lambda n, k, f, x: x.long() // 2,
+    "floats by zero": lambda n, k, f, x: x // n,
+    "one value for a mask": lambda n, k, f, x: x.clone().__setitem__(x > n, 1.0),
+}
+
+
+def _tried(action):
+    def program(x):
+        n, f, k = int(x[0].item()), x[1].item(), int(x[2].item())
+        try:
+            return action(n, k, f, x)
+        except Exception as error:
+            return type(error).__name__
+
+    return program
+
+
+@pytest.mark.parametrize("name", KNOWN | FINE)
+def test_the_arm_that_eager_takes(name):
+    check(_tried((KNOWN | FINE)[name]), [(x,) for x in INPUTS], paths=1)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    with pytest.raises(dycl.CompileError) as caught:
+        dycl.compile(_tried(REFUSED[name]), (INPUTS[0],))
+    assert caught.value.kind == "try"
