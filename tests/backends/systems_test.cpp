@@ -146,7 +146,7 @@ TYPED_TEST(SystemsTest, FactorsWithLapacksPivots) {
         for (Index i = 0; i < m * n; ++i) wanted[i] = static_cast<double>(a[i]);
         Array<int> pivots(std::min(m, n)), of_wanted(std::min(m, n));
         EXPECT_EQ(factor_plainly(m, n, wanted.get(), of_wanted.get()),
-                  own->factor(m, n, a.get(), pivots.get(), room.get()));
+                  own->factor(m, n, {}, a.get(), pivots.get(), room.get()));
         const T bound = this->near(static_cast<T>(std::min(m, n)));
         for (Index i = 0; i < m * n; ++i)
           ASSERT_NEAR(static_cast<double>(a[i]), wanted[i], static_cast<double>(bound) * (1 + std::fabs(wanted[i])))
@@ -163,7 +163,7 @@ TYPED_TEST(SystemsTest, SaysWhereAMatrixIsSingular) {
       Array<T> a = this->regular(40), room(own->room_for(40));
       for (Index i = 0; i < 40; ++i) a[i * 40 + zero] = 0;
       Array<int> pivots(40);
-      EXPECT_EQ(own->factor(40, 40, a.get(), pivots.get(), room.get()), zero + 1) << own->name;
+      EXPECT_EQ(own->factor(40, 40, {}, a.get(), pivots.get(), room.get()), zero + 1) << own->name;
       for (Index i = 0; i < 40; ++i) EXPECT_TRUE(pivots[i] > i && pivots[i] <= 40);
       EXPECT_NE(a[39 * 40 + 39] == 0, zero != 39) << own->name;
     }
@@ -176,10 +176,34 @@ TYPED_TEST(SystemsTest, PivotsThatAreDenormalDivide) {
     Array<T> a(4), room(own->room_for(2));
     a[0] = tiny, a[1] = 1, a[2] = tiny / 2, a[3] = 1;
     Array<int> pivots(2);
-    EXPECT_EQ(own->factor(2, 2, a.get(), pivots.get(), room.get()), 0);
+    EXPECT_EQ(own->factor(2, 2, {}, a.get(), pivots.get(), room.get()), 0);
     EXPECT_EQ(a[2], T(0.5)) << own->name;
     EXPECT_EQ(a[3], T(0.5)) << own->name;
   }
+}
+
+// Rounded as it is said, to the last bit, where one strip holds the matrix.
+TYPED_TEST(SystemsTest, RoundsAsItIsTold) {
+  using T = TypeParam;
+  for (const auto* own : this->all())
+    for (const bool divides : {false, true}) {
+      const Index n = own->lanes;
+      Array<T> a = this->random(n * n), wanted = a, room(own->room_for(n));
+      Array<int> pivots(n);
+      own->factor(n, n, {.fused = false, .divides = divides}, a.get(), pivots.get(), room.get());
+      for (Index k = 0; k < n; ++k) {
+        for (Index j = 0; j < n; ++j) std::swap(wanted[k * n + j], wanted[(pivots[k] - 1) * n + j]);
+        const volatile T reciprocal = T(1) / wanted[k * n + k];
+        for (Index i = k + 1; i < n; ++i) {
+          wanted[i * n + k] = divides ? wanted[i * n + k] / wanted[k * n + k] : wanted[i * n + k] * reciprocal;
+          for (Index j = k + 1; j < n; ++j) {
+            const volatile T product = wanted[i * n + k] * wanted[k * n + j];
+            wanted[i * n + j] -= product;
+          }
+        }
+      }
+      for (Index i = 0; i < n * n; ++i) EXPECT_EQ(a[i], wanted[i]) << own->name << divides << i;
+    }
 }
 
 // A product with 0 counts: what meets a NaN is NaN.
@@ -201,7 +225,7 @@ TYPED_TEST(SystemsTest, APivotThatIsNanLeavesWhatIsDone) {
       Array<T> a(40 * 40), room(own->room_for(40));
       for (Index i = 0; i < 40; ++i) a[i * 41] = i == at ? std::numeric_limits<T>::quiet_NaN() : T(1);
       Array<int> pivots(40);
-      EXPECT_EQ(own->factor(40, 40, a.get(), pivots.get(), room.get()), 0);
+      EXPECT_EQ(own->factor(40, 40, {}, a.get(), pivots.get(), room.get()), 0);
       for (Index i = 0; i < 40; ++i)
         for (Index j = 0; j < 40; ++j)
           EXPECT_EQ(std::isnan(a[i * 40 + j]), (i == at && j == at) || (i > at && j >= at)) << own->name << i << j;

@@ -40,7 +40,7 @@ void return_columns(const Item<T>& x, std::int64_t n, const int* pivots, T* a) {
 template <typename T>
 int factor(const Item<T>& x, int m, int n, T* a, int* pivots) {
   const Systems<T>& own = systems<T>();
-  return own.factor(m, n, a, pivots, x.scratch.template take<T>(own.room_for(m)));
+  return own.factor(m, n, rounding_of_eager(m, n), a, pivots, x.scratch.template take<T>(own.room_for(m)));
 }
 
 template <typename T>

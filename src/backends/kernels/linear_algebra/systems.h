@@ -28,6 +28,14 @@ struct Triangle {
   Triangle turned() const { return {of.turned(), !upper, unit}; }
 };
 
+// How a matrix is factored to the last bit. Whether one whose rows depend on each other is singular is decided by that,
+// so small ones are rounded as by eager's library (MKL), which fuses products and sums on Intel's processors alone.
+struct Rounding {
+  bool fused = true;
+  bool divides = false;  // by the pivot, instead of multiplying by its reciprocal
+};
+Rounding rounding_of_eager(std::int64_t rows, std::int64_t columns);
+
 template <typename T>
 struct Systems {
   const char* name;
@@ -35,7 +43,7 @@ struct Systems {
   // b := M^-1 b, of n rows. Its columns are solved in strips, in `room` (elements: `room_for`).
   void (*solve)(std::int64_t n, const Triangle<T>& m, std::int64_t count, const Matrix<T>& b, T* room);
   // LU with pivots of m x n, row by row in place: LAPACK's pivots, from 1, and its info.
-  int (*factor)(std::int64_t m, std::int64_t n, T* a, int* pivots, T* room);
+  int (*factor)(std::int64_t m, std::int64_t n, const Rounding& how, T* a, int* pivots, T* room);
   // The inverse of L U, both in `lu` as `factor` leaves them, before columns are exchanged; into `to`, row by row.
   void (*invert)(std::int64_t n, const T* lu, T* to, T* room);
   // The inverse of M' M for the upper triangle m, row by row; `inverse`: memory of n x n.

@@ -167,9 +167,19 @@ struct Strip {
     return place;
   }
 
+  // a - f b, rounded once or, as where products and sums are of their own, twice.
+  template <bool Fused>
+  static V less(V a, V f, V b) {
+    V product = f * b;
+#if defined(__x86_64__)
+    if constexpr (!Fused) asm("" : "+v"(product));  // keeps the compiler from fusing
+#endif
+    return a - product;
+  }
+
   // Factors a strip alone; `beside(i, j)` exchanges rows of what lies beside it. Pivots from 0, within the strip.
   template <typename Beside>
-  static int factor(Index rows, Index width, T* x, Beside&& beside) {
+  static int factor(Index rows, Index width, const Rounding& how, T* x, Beside&& beside) {
     int info = 0;
     Index place = rows > 0 ? greatest(0, rows, 0, x) : 0;
     for (Index k = 0; k < least(rows, width); ++k) {
@@ -182,28 +192,30 @@ struct Strip {
         if (k + 1 < least(rows, width)) place = greatest(k + 1, rows, k + 1, x);
         continue;
       }
-      place = eliminate(k, rows, least(rows, width), pivot, x);
+      place = how.fused ? eliminate<true>(k, rows, least(rows, width), pivot, how.divides, x)
+                        : eliminate<false>(k, rows, least(rows, width), pivot, how.divides, x);
     }
     return info;
   }
 
   // Takes row k off those below; where the next pivot is.
-  static Index eliminate(Index k, Index rows, Index steps, T pivot, T* x) {
+  template <bool Fused>
+  static Index eliminate(Index k, Index rows, Index steps, T pivot, bool divides, T* x) {
     alignas(DYCL_BYTES) T taken[kWidth], here[kWidth], right[kWidth];
     for (Index j = 0; j < kWidth; ++j) taken[j] = x[k * kWidth + j], here[j] = T(j == k), right[j] = T(j > k);
-    const bool small = size_of(pivot) < std::numeric_limits<T>::min();  // its reciprocal may be infinite
-    const T reciprocal = small ? pivot : T(1) / pivot;
+    divides |= size_of(pivot) < std::numeric_limits<T>::min();  // its reciprocal may be infinite
+    const T reciprocal = divides ? pivot : T(1) / pivot;
     const Index next = k + 1 < steps ? k + 1 : k, only = k / kLanes;
     Index place = k + 1;
     T most = -1;
     for (Index i = k + 1; i < rows; ++i) {
       T* row = x + i * kWidth;
-      const T factor = small ? row[k] / pivot : row[k] * reciprocal;
+      const T factor = divides ? row[k] / pivot : row[k] * reciprocal;
       const V f = splat(factor);
       for (int v = 0; v < Vectors; ++v) {
         if (v < only) continue;
         V* own = at(row, 0) + v;
-        const V new_row = *own - f * reinterpret_cast<V*>(taken)[v];
+        const V new_row = less<Fused>(*own, f, reinterpret_cast<V*>(taken)[v]);
         if (v == only)
           *own = reinterpret_cast<V*>(right)[v] != V{} ? new_row : reinterpret_cast<V*>(here)[v] != V{} ? f : *own;
         else
@@ -322,7 +334,7 @@ void solve(Index n, const Triangle<T>& m, Index count, const Matrix<T>& b, T* ro
 }
 
 template <typename T>
-int factor(Index m, Index n, T* a, int* pivots, T* room) {
+int factor(Index m, Index n, const Rounding& how, T* a, int* pivots, T* room) {
   int info = 0;
   strips<T>(n, [&](auto strip, Index first, Index width) {
     T* x = strip.aligned(room);
@@ -332,7 +344,7 @@ int factor(Index m, Index n, T* a, int* pivots, T* room) {
     strip.solve(done, {{a, n, 1}, false, true}, x);
     T* rest = x + done * strip.kWidth;
     strip.subtract(m - done, done, {a + done * n, n, 1}, x, rest);
-    const int failed = strip.factor(m - done, width, rest, [&](Index i, Index j) {
+    const int failed = strip.factor(m - done, width, how, rest, [&](Index i, Index j) {
       pivots[done + i] = static_cast<int>(done + j) + 1;
       if (i == j) return;
       T *one = a + (done + i) * n, *other = a + (done + j) * n;
