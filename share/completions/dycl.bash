@@ -33,7 +33,7 @@ _dycl_words() {
     "dycl sign") echo "--help --json --key --output --quiet -h -o -q" ;;
     "dycl check-signature") echo "--help --json --key --quiet -h -q" ;;
     "dycl explain") echo "--allow-training --arg --dynamic-arg --eval --help --input --json --range --seed -h" ;;
-    "dycl verify") echo "--atol --count --help --json --rtol --seed -h" ;;
+    "dycl verify") echo "--atol --count --help --json --no-drive --rtol --seed -h" ;;
     "dycl view") echo "--help --json --output --profile --require-signature -h -o" ;;
     "dycl "*) echo "--help --version -h" ;;
     "dycl-run commands") echo "bench" ;;
