@@ -139,6 +139,7 @@ class Container {
   };
   explicit Container(MappedFile file) : file_(std::move(file)) {}
   Result<void> read_table();
+  std::uint64_t checksum_of_stored(const Section& section) const;
   Result<void> inflate(Section& section);
 
   MappedFile file_;

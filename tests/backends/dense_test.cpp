@@ -394,6 +394,29 @@ TEST_P(Dense, MaxPoolsHandOnNaNAndInfinities) {
   expect_max_pools<double>(GetParam()->max_pool_of_doubles);
 }
 
+template <typename T, typename Kernel>
+void expect_integer_max_pools(Kernel kernel) {
+  for (const Windows& each : windows()) {
+    const MaxPool& how = each.how;
+    if (how.lanes != 1) continue;
+    std::vector<T> x(static_cast<std::size_t>(how.places())), line(static_cast<std::size_t>(how.line()));
+    std::vector<T> y(static_cast<std::size_t>(how.results()));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 97 + i * i * 31 + 128);
+    const std::vector<double> wide(x.begin(), x.end());
+    kernel(how, x.data(), line.data(), y.data());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double wanted = largest_of(how, wide, static_cast<std::int64_t>(i), 0);
+      const double least = std::numeric_limits<T>::min();
+      ASSERT_EQ(y[i], std::isinf(wanted) ? least : wanted) << each.what << " at " << i;
+    }
+  }
+}
+
+TEST_P(Dense, MaxPoolsOfIntegers) {
+  expect_integer_max_pools<std::int8_t>(GetParam()->max_pool_of_int8);
+  expect_integer_max_pools<std::uint8_t>(GetParam()->max_pool_of_uint8);
+}
+
 // Each part once, whoever does it; several callers at the same time.
 TEST(HelperThreads, DoesEachPartOnce) {
   for (const bool spins : {true, false})

@@ -461,3 +461,12 @@ def test_maps_are_refused_with_a_remedy(tmp_path):
     onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
     with pytest.raises(dycl.CompileError, match="list of maps(.|\n)*zipmap"):
         dycl.compile(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_pools_of_8_bit_integers(dtype, tmp_path):
+    kind = np.dtype(dtype).name
+    model = onnx.parser.parse_model(f"""< ir_version: 8, opset_import: ["" : 17] >
+        g ({kind}[N,3,9,9] x) => ({kind}[N,3,M,M] y) {{ y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x) }}""")
+    values = np.random.default_rng(0).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (2, 3, 9, 9), dtype)
+    compare(model, [{"x": values}], tmp_path)

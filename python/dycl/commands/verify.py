@@ -13,6 +13,7 @@ import numpy as np
 from ..calling.onnx_program import OnnxProgram
 from ..calling.program import load
 from ..errors import CompileError, InputError, PackageError
+from ..verification.onnx_arms import drive
 from ..verification.onnx_runtime import Beside, NotComparable
 from .parser import Parser
 
@@ -28,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, default=0, help="of random values")
     p.add_argument("--rtol", type=float, default=1e-3, help="relative to the largest of a result")
     p.add_argument("--atol", type=float, default=1e-4)
+    p.add_argument("--no-drive", action="store_true", help="leave alone the arms that no input takes")
     p.add_argument("--json", action="store_true", help="print the report, or the error, as JSON")
     return p
 
@@ -49,10 +51,21 @@ def run(options: argparse.Namespace) -> int:
                 found += [(number, text) for text in beside.on_random(options.seed + number)]
     except NotComparable as reason:
         raise CompileError(f"nothing to compare with: {reason}", kind="unsupported") from None
-    report = {"inputs": 1 if given is not None else options.count, "differences": found, "largest": beside.worst,
-              "decisions": traced.decisions, "both_ways": traced.both_ways()}
+    report: dict[str, Any] = {
+        "inputs": 1 if given is not None else options.count, "differences": found, "largest": beside.worst,
+        "decisions": traced.decisions, "both_ways": traced.both_ways()}
+    if not options.no_drive and traced.both_ways() < traced.decisions:
+        report["driven"] = _driven(options)
     _tell(report, options.json)
-    return 1 if found else 0
+    return 1 if found or report.get("driven", {}).get("differences") else 0
+
+
+def _driven(options: argparse.Namespace) -> dict[str, Any]:
+    """Arms that no input took, in a copy of the file whose Ifs can be turned over."""
+    try:
+        return drive(options.model, lambda package: load(package, threads=1), options.seed, options.rtol, options.atol)
+    except NotComparable as reason:
+        return {"calls": 0, "differences": [], "left_out": [str(reason)]}
 
 
 def _tell(report: dict[str, Any], as_json: bool) -> None:
@@ -64,6 +77,12 @@ def _tell(report: dict[str, Any], as_json: bool) -> None:
     count = len({number for number, _ in report["differences"]})
     print(f"{report['inputs']} inputs, {count} differ; largest difference {report['largest']:.3g}; "
           f"{report['both_ways']} of {report['decisions']} decisions went both ways")
+    if "driven" in report:
+        driven = report["driven"]
+        for text in driven["differences"][:20]:
+            print(text)
+        print(f"with conditions turned over: {driven['calls']} calls, {len(driven['differences'])} differences"
+              + "".join(f"\n  not driven: {why}" for why in driven["left_out"][:5]))
 
 
 class _Traced:

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/ort/held_back.h"
 #include "backends/ort/plugin_ops.h"
 #include "onnx/format/files.h"
 
@@ -135,7 +136,9 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   if (model.opsets.count(kTorchDomain)) DYCL_TRY(torch_ops_->add_to(options.get()));
   if (model.opsets.count(kMendDomain)) DYCL_TRY(recurrent_ops_->add_to(options.get()));
   if (model.opsets.count(kLinearAlgebraDomain)) DYCL_TRY(add_plugin_ops(api, options.get()));
-  const std::string bytes = onnx::write_model(model);
+  onnx::Model shown = model;
+  HeldBack held = hold_back(shown.graph, weights);
+  const std::string bytes = onnx::write_model(shown);
   OrtSession* session = nullptr;
   const auto start = std::chrono::steady_clock::now();
   OrtStatus* status =
@@ -143,7 +146,9 @@ Result<onnx::Model> Optimizer::optimize(const onnx::Model& model, const std::vec
   if (session) api.ReleaseSession(session);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   DYCL_TRY(check(api, status, "optimise"));
-  return read_back(folder);
+  DYCL_ASSIGN(onnx::Model optimized, read_back(folder));
+  put_back(optimized.graph, std::move(held));
+  return optimized;
 }
 
 }  // namespace dycl::backends::ort

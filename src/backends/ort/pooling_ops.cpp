@@ -136,7 +136,8 @@ void with_positions(const Operand& operand, const T* x, T* y, std::int64_t* posi
   };
   for (std::int64_t p = 0; p < operand.planes; ++p, x += how.places())
     for (std::int64_t r = 0; r < how.results(); ++r) {
-      T most = -std::numeric_limits<T>::infinity();
+      using Limits = std::numeric_limits<T>;
+      T most = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
       std::int64_t position = -1;
       each_place(d, r / (h.out * w.out), [&](std::int64_t i) {
         each_place(h, r / w.out % h.out, [&](std::int64_t j) {
@@ -173,8 +174,12 @@ void run_part(void* data, std::size_t part) {
     T* y = shared.y + p * how.results() * how.lanes;
     if constexpr (std::is_same_v<T, float>)
       dense::best().max_pool(how, x, line, y);
-    else
+    else if constexpr (std::is_same_v<T, double>)
       dense::best().max_pool_of_doubles(how, x, line, y);
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+      dense::best().max_pool_of_int8(how, x, line, y);
+    else
+      dense::best().max_pool_of_uint8(how, x, line, y);
   }
 }
 
@@ -229,18 +234,15 @@ void* create_kernel(const OrtApi& api, const OrtKernelInfo* info, int threads, i
   return new Kernel<T>{api, threads, lanes, {ints("kernel_shape"), ints("strides"), ints("dilations"), ints("pads")}};
 }
 
-struct Op : CustomOp<Op> {
+template <typename T>
+struct Op : CustomOp<Op<T>> {
   ONNXTensorElementDataType elements;
   int threads = 1, lanes = 1;
 
   Op(ONNXTensorElementDataType of, int count, int block) : elements(of), threads(count), lanes(block) {
-    if (is_single())
-      runs<Kernel<float>>();
-    else
-      runs<Kernel<double>>();
+    this->template runs<Kernel<T>>();
   }
 
-  bool is_single() const { return elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
   const char* name() const { return lanes == 1 ? "MaxPool" : "BlockedMaxPool"; }
   static std::size_t inputs() { return 1; }
   static std::size_t outputs() { return 2; }
@@ -249,8 +251,7 @@ struct Op : CustomOp<Op> {
     return index == 0 ? elements : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
   }
   void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* info) const {
-    return is_single() ? create_kernel<float>(api, info, threads, lanes)
-                       : create_kernel<double>(api, info, threads, lanes);
+    return create_kernel<T>(api, info, threads, lanes);
   }
 };
 
@@ -262,9 +263,11 @@ std::optional<std::string> with_pooling_ops(const void* bytes, std::size_t size,
 
 Result<std::unique_ptr<CustomOps>> make_pooling_ops(const OrtApi& api, int threads, int block) {
   std::vector<std::shared_ptr<OrtCustomOp>> ops = {
-      std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, 1),
-      std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, threads, 1)};
-  if (block > 1) ops.push_back(std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, block));
+      std::make_shared<Op<float>>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, 1),
+      std::make_shared<Op<double>>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, threads, 1),
+      std::make_shared<Op<std::int8_t>>(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, threads, 1),
+      std::make_shared<Op<std::uint8_t>>(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, threads, 1)};
+  if (block > 1) ops.push_back(std::make_shared<Op<float>>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, threads, block));
   return CustomOps::create(api, kDomain, std::move(ops));
 }
 

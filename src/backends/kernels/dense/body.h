@@ -404,7 +404,18 @@ void lstm_cell(int64_t hidden, const float* in, const float* forget, const float
 }  // namespace
 
 extern const Kernels DYCL_TABLE;
-const Kernels DYCL_TABLE = {DYCL_SET, multiply,   dots,      weighted_sum,    map,             pair,
-                            softmax,  layer_norm, lstm_cell, max_pool<float>, max_pool<double>};
+const Kernels DYCL_TABLE = {DYCL_SET,
+                            multiply,
+                            dots,
+                            weighted_sum,
+                            map,
+                            pair,
+                            softmax,
+                            layer_norm,
+                            lstm_cell,
+                            max_pool<float>,
+                            max_pool<double>,
+                            max_pool<std::int8_t>,
+                            max_pool<std::uint8_t>};
 
 }  // namespace dycl::backends::dense

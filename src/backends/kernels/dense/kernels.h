@@ -84,6 +84,8 @@ struct Kernels {
   // One plane from x to y; `line` has MaxPool::line() elements where there is one lane.
   void (*max_pool)(const MaxPool& how, const float* x, float* line, float* y);
   void (*max_pool_of_doubles)(const MaxPool& how, const double* x, double* line, double* y);
+  void (*max_pool_of_int8)(const MaxPool& how, const std::int8_t* x, std::int8_t* line, std::int8_t* y);  // one lane
+  void (*max_pool_of_uint8)(const MaxPool& how, const std::uint8_t* x, std::uint8_t* line, std::uint8_t* y);
 };
 
 const Kernels& best();

@@ -9,6 +9,14 @@
 namespace dycl::backends::dense {
 namespace {
 
+// What every element is as large as.
+template <typename T>
+inline constexpr T kLeast = static_cast<T>(-1) < T{} ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{};
+template <>
+inline constexpr float kLeast<float> = -__builtin_inff();
+template <>
+inline constexpr double kLeast<double> = -__builtin_inf();
+
 // A NaN stays, whichever of the two it is.
 template <typename T>
 inline T larger(T a, T b) {
@@ -37,7 +45,7 @@ inline Results with_place_inside(const MaxPool::Axis& axis, std::int64_t k) {
 template <typename T, std::int64_t Stride>
 inline void along(const MaxPool::Axis& axis, const T* line, T* y) {
   const std::int64_t stride = Stride ? Stride : axis.stride;
-  for (std::int64_t i = 0; i < axis.out; ++i) y[i] = static_cast<T>(-__builtin_inff());
+  for (std::int64_t i = 0; i < axis.out; ++i) y[i] = kLeast<T>;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
     const Results results = with_place_inside(axis, k);
     const T* from = line + (k * axis.dilation - axis.before);
@@ -75,7 +83,7 @@ inline const T* of_rows(const MaxPool& how, std::int64_t depth, std::int64_t hei
       for (std::int64_t p = 0; p < n; ++p) line[p] = larger(before[p], row[p]);
     }
   if (rows == 0)
-    for (std::int64_t p = 0; p < n; ++p) line[p] = static_cast<T>(-__builtin_inff());
+    for (std::int64_t p = 0; p < n; ++p) line[p] = kLeast<T>;
   return rows == 1 ? only : line;
 }
 
@@ -99,7 +107,7 @@ void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
     for (std::int64_t j = 0; j < h.out; ++j)
       for (std::int64_t k = 0; k < w.out; ++k, y += Lanes) {
         const Reach in_d = reach_of(d, i), in_h = reach_of(h, j), in_w = reach_of(w, k);
-        Vec most = Vec{} - static_cast<T>(__builtin_inff());
+        Vec most = Vec{} + kLeast<T>;
         for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
           for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
             const T* row = x + (a * h.in + b) * w.in * Lanes;
@@ -148,8 +156,10 @@ void max_pool_of_quarters(const MaxPool& how, const T* x, T* y) {
 
 template <typename T>
 void max_pool(const MaxPool& how, const T* x, T* line, T* y) {
-  if (how.lanes == 8) return max_pool_of_blocks<T, 8>(how, x, y);
-  if (how.lanes == 16) return max_pool_of_blocks<T, 16>(how, x, y);
+  if constexpr (sizeof(T) >= sizeof(float)) {
+    if (how.lanes == 8) return max_pool_of_blocks<T, 8>(how, x, y);
+    if (how.lanes == 16) return max_pool_of_blocks<T, 16>(how, x, y);
+  }
   if (is_quarters(how)) return max_pool_of_quarters(how, x, y);
   const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
   for (std::int64_t i = 0; i < d.out; ++i)
