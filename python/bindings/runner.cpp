@@ -110,7 +110,9 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
                nb::object options) {
   // Two Python threads on one Run would share its buffers: refused rather than raced.
   const std::unique_lock lock(self.busy, std::try_to_lock);
-  if (!lock.owns_lock()) throw std::runtime_error("this Run is in use by another thread; make one Run per thread");
+  if (!lock.owns_lock())
+    throw std::runtime_error("this Run is in use by another thread, or by a call that its own callback calls again; "
+                             "make one Run for each");
 
   if (!options.is(self.options)) {
     self.run.set_options(import_options(options));

@@ -139,7 +139,7 @@ class Runs:
         self._keep_states = bool(program.states)  # asked once: the list is made anew each time
         self._of_thread = threading.local()
         self.first = self._new()  # keeps the states
-        self._busy = threading.Lock()
+        self._busy = threading.RLock()  # a callback of a call that calls again is refused by the run, and does not wait
 
     def _new(self) -> Any:
         run = self._of_thread.run = native().Run(self._program)

@@ -42,11 +42,23 @@ struct dycl_run {
   std::vector<dycl_value> results;
   Lists lists;              // in results
   StateViews states, kept;  // by name, until the run changes
+  bool executing = false;
 
   void forget_views() {
     states.clear();
     kept.clear();
   }
+};
+
+// While it lives, the run executes.
+struct Executing {
+  explicit Executing(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Executing() { flag_ = false; }
+  Executing(const Executing&) = delete;
+  Executing& operator=(const Executing&) = delete;
+
+ private:
+  bool& flag_;
 };
 
 struct dycl_cancellation {
@@ -365,6 +377,8 @@ dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t 
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"results", results}, {"result_count", result_count}}));
     if (argument_count > 0) DYCL_TRY(check_pointers({{"arguments", arguments}}));
+    if (run->executing) return bad("the run is in the middle of an execution: its own callback called it");
+    const Executing executing(run->executing);
     run->arguments.resize(argument_count);
     for (std::size_t i = 0; i < argument_count; ++i) {
       auto value = value_from(arguments[i]);

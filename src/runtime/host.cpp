@@ -134,6 +134,7 @@ const runtime::Program& Machine::program() const { return parts_->run.program();
 
 void Machine::begin(std::span<const Value> arguments) {
   runtime::Run::Parts& p = parts_->p;
+  if (p.is_running) throw Failure(runtime::Run::Parts::running_already());
   p.arguments = arguments;
   p.explicit_states = false;
   p.forget_last_run();

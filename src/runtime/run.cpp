@@ -267,13 +267,25 @@ Result<Run> Run::create(std::shared_ptr<const Program> program) {
   return Run(std::move(parts));
 }
 
+// A callback of the run (a host function, what is printed, the poll) that runs it again would pull the registers away
+// from under it.
+Error Run::Parts::running_already() {
+  return {ErrorKind::InvalidInput,
+          "the run is in the middle of an execution: one of its own callbacks called it",
+          "give the callback a run of its own",
+          {},
+          {}};
+}
+
 Result<std::span<const Value>> Run::run(std::span<const Value> arguments) {
+  if (parts_->is_running) return Parts::running_already();
   parts_->arguments = arguments;
   parts_->explicit_states = false;
   return parts_->run();
 }
 
 Result<std::span<const Value>> Run::run_with_states(std::span<const Value> arguments, std::span<const Value> states) {
+  if (parts_->is_running) return Parts::running_already();
   parts_->arguments = arguments;
   parts_->given_states = states;
   parts_->explicit_states = true;
@@ -334,6 +346,7 @@ Result<Value> Run::state(std::string_view name) const {
 
 Result<void> Run::set_state(std::string_view name, const Value& value) {
   Parts& p = *parts_;
+  if (p.is_running) return Parts::running_already();
   const auto index = state_named(p.plan, name);
   if (!index) return no_state(name);
   const std::uint32_t type = p.plan.states[*index].type;

@@ -132,6 +132,7 @@ struct Run::Parts {
   bool loop_ran_too_long(std::uint32_t loop);
   bool before_call() { return (limits.spend(1) && !limits.looks_around_calls()) || look(); }
 
+  static Error running_already();
   Error memory_limit_error(const std::string& for_what) const;
   bool no_memory(const std::string& for_what);  // false, error set
   bool fail(const char* type, std::string message);

@@ -270,3 +270,36 @@ def test_threads_take_turns_where_the_program_keeps_states(tmp_path):
     for thread in threads:
         thread.join()
     assert sorted(seen) == list(range(1, 101))
+
+
+@pytest.mark.parametrize("keeps_states", [False, True])
+def test_a_function_that_calls_its_own_program_is_refused(tmp_path, keeps_states):
+    """It neither overwrites the call that it is in nor waits for its end."""
+    refused = []
+
+    @dycl.host_function
+    def again(x: torch.Tensor) -> torch.Tensor:
+        if program is not None:
+            with pytest.raises(RuntimeError, match="in use by another thread, or by a call that its own callback"):
+                program(x)
+            refused.append(x)
+        return x + 1
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.total = torch.zeros(2)
+
+        def forward(self, x):
+            if keeps_states:
+                self.total = self.total + x
+            y = again(x * 2)
+            return y * 3 if y.sum() > 0 else y - self.total
+
+    program = None
+    dycl.compile(Model(), (torch.ones(2),)).save(tmp_path / "m.dycl")
+    program = dycl.load(tmp_path / "m.dycl")
+    caller = threading.Thread(target=lambda: refused.append(program(torch.ones(2))), daemon=True)
+    caller.start()
+    caller.join(60)
+    assert not caller.is_alive() and torch.equal(refused[-1], torch.full((2,), 9.0)) and len(refused) == 2

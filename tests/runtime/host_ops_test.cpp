@@ -429,5 +429,44 @@ TEST(HostOps, HostFunctions) {
   EXPECT_EQ(failed.error().message, "result 0 of host function twice is a float; expected f32[?]");
 }
 
+// The registers are the run's own: whoever calls it from inside is told so, and the run goes on.
+TEST(HostOps, ACallbackCannotRunItsOwnRun) {
+  LoadOptions options = test_options();
+  runtime::Run* outer = nullptr;
+  const Floats x({2}, {1, 2});
+  int refused = 0;
+  const auto call_again = [&] {
+    const Value argument = x;
+    const auto again = outer->run(std::span(&argument, 1));
+    const auto with_states = outer->run_with_states(std::span(&argument, 1), {});
+    ASSERT_FALSE(again);
+    ASSERT_FALSE(with_states);
+    EXPECT_EQ(again.error().kind, ErrorKind::InvalidInput);
+    EXPECT_NE(again.error().message.find("one of its own callbacks called it"), std::string::npos);
+    ++refused;
+  };
+  options.host_functions["again"] = [&](std::span<const Value> in, std::span<Value> out) -> Result<void> {
+    call_again();
+    out[0] = in[0];
+    return {};
+  };
+  auto run = must_create(must_load(R"(func @main(%x: f32[2]) -> (f32[2]) {
+^entry:
+  %y = host_call %x {name="again"} : f32[2]
+  print {format="after"}
+  return %y
+}
+)",
+                                   {}, options));
+  outer = &run;
+  run.set_print([&](std::string_view) { call_again(); });
+  for (int round = 1; round <= 3; ++round) {
+    const auto out = run.run({x});
+    ASSERT_TRUE(out) << out.error().message;
+    EXPECT_EQ(floats_of((*out)[0]), (std::vector<float>{1, 2}));
+    EXPECT_EQ(refused, 2 * round);
+  }
+}
+
 }  // namespace
 }  // namespace dycl::testing
