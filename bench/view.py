@@ -6,7 +6,7 @@
 
 Two arms that meet, a third as often as there are blocks. Measured inside the page, from the start of its loading:
 until its script is done, and then how long a click on a node and a search take until the browser has laid the page out
-anew. Exits with 1 if any is later than 2 s.
+anew; wall-clock time, of which a busy machine takes its part. Exits with 1 if a median is later than 2 s.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ const take = (name, act) => {
 const nodes = document.querySelectorAll(".node");
 told.blocks = nodes.length;
 const middle = nodes[nodes.length >> 1];
-take("click", () => middle.dispatchEvent(new MouseEvent("click", {bubbles: true})));
+take("click", () => {
+  for (const kind of ["pointerdown", "pointerup"])
+    middle.dispatchEvent(new PointerEvent(kind, {bubbles: true, clientX: 9, clientY: 9}));
+});
 told.selected = middle.classList.contains("selected");
 const search = document.getElementById("search");
 take("search", () => { search.value = "relu"; search.dispatchEvent(new Event("input")); });

@@ -52,6 +52,12 @@ FILTER = """document.querySelectorAll("input[data-filters]").forEach(input => {
 });
 """
 
+# Code of 100 columns fits a line, names in tables are not broken.
+STYLE = """.md-grid { max-width: 84rem; }
+.md-typeset pre > code { font-size: 0.7rem; }
+.md-typeset td code { word-break: normal; overflow-wrap: break-word; }
+"""
+
 # A page that was opened as a file may not start a worker, and Material searches in one: here it is a hidden frame.
 SEARCH = """if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
@@ -122,6 +128,7 @@ def with_lists_apart(text: str) -> str:
     """MkDocs wants a blank line before a list or a table, others do not."""
     def apart(part: str) -> str:
         lines: list[str] = []
+        part = re.sub(r"\A\n(?=- |1\. |\|)", "\n\n", part)  # what follows a block of code
         for line in part.split("\n"):
             begins = next((kind for kind in ("- ", "1. ", "|") if line.startswith(kind)), None)
             if begins and lines and lines[-1].strip() and not lines[-1].startswith((" ", begins, "- ")):
@@ -216,7 +223,8 @@ def gather() -> None:
         else:
             shutil.copyfile(path, SOURCE / place)
     for name, text in (("reference_cli.md", command_line()), ("reference_python.md", python_api()),
-                       ("models_table.md", models()), ("filter.js", FILTER), ("iframe-worker.js", SEARCH)):
+                       ("models_table.md", models()), ("filter.js", FILTER), ("iframe-worker.js", SEARCH),
+                       ("layout.css", STYLE)):
         (SOURCE / name).write_text(text)
 
 

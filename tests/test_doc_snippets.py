@@ -3,7 +3,8 @@
 
 - ```python title="model.py" is written to that file; other Python blocks of a page are executed one after the other in
   one interpreter; ```sh blocks by bash between them, with .venv/bin on the PATH.
-- ```sh slow takes over ten seconds: `make test-long` runs it (DYCL_TEST_LONG=1), `make test` does not.
+- A block after `<!-- slow -->` takes over ten seconds: `make test-long` runs it (DYCL_TEST_LONG=1), `make test` does
+  not. (Words behind the language would make MkDocs take the block for text.)
 - A comment `<!-- first, python: ... -->` (or sh) is a step that readers do not see: what a page takes for granted.
 - A comment `<!-- not executed: why -->` in the line before a block says why it is not.
 - Blocks without a language are shown. None of them may hold a command or Python.
@@ -35,7 +36,7 @@ ELSEWHERE = {  # page -> what executes it
 ALL = sorted(str(path.relative_to(ROOT)) for path in [
     *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md"), ROOT / "src" / "README.md"])
 _STEP = re.compile(r"^<!-- first, (?P<hidden>python|sh):\n(?P<first>.*?)^-->$|"
-                   r"(?:^<!-- not executed: (?P<why>[^\n]+) -->\n)?"
+                   r"(?:^<!-- (?:not executed: (?P<why>[^\n]+)|(?P<slow>slow)) -->\n)?"
                    r"^```(?P<language>\w+)?(?P<told>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TYPED = re.compile(r"^\s*(?:dycl |dycl-run |make |pip |python3? |cmake |git |import |from \w+ import |\.venv/)",
                     re.MULTILINE)
@@ -70,7 +71,7 @@ def steps_of(text: str, page: str = "page", slow: bool = False) -> list[tuple[st
             continue
         elif title:
             steps.append(("file", title[1], found["code"]))
-        elif language in EXECUTED and (slow or "slow" not in told):
+        elif language in EXECUTED and (slow or not found["slow"]):
             steps.append((language, place, found["code"]))
     return steps
 
@@ -103,6 +104,12 @@ def test_what_is_not_executed_says_why(page):
     assert neither_executed_nor_marked((ROOT / page).read_text()) == []
 
 
+@pytest.mark.parametrize("page", ALL)
+def test_fences_are_those_that_every_reader_of_markdown_takes(page):
+    fences = re.findall(r"^```([^\n]*)$", (ROOT / page).read_text(), re.MULTILINE)
+    assert all(re.fullmatch(r'(\w+( title="[\w.]+")?)?', fence) for fence in fences), fences
+
+
 def test_the_guides_and_older_pages_are_executed():
     guides = {f"docs/guides/{path.name}" for path in (ROOT / "docs" / "guides").glob("*.md")}
     assert guides | {f"docs/{name}.md" for name in ("start", "deploy", "onnx", "emit", "trust", "zoo")} <= set(PAGES)
@@ -124,7 +131,8 @@ x = 1
 ```python
 y = x
 ```
-```sh slow
+<!-- slow -->
+```sh
 sleep 100
 ```
 """

@@ -31,6 +31,7 @@ def test_links_lead_to_pages_of_the_site():
 def test_lists_and_tables_stand_apart():
     assert docs.with_lists_apart("a:\n- b\n  c\n- d\n\ne\n| f |\n|---|\n") == (
         "a:\n\n- b\n  c\n- d\n\ne\n\n| f |\n|---|\n")
+    assert docs.with_lists_apart("```\na\n```\n- b\n") == "```\na\n```\n\n- b\n"
     assert docs.with_lists_apart("```\na\n- b\n```") == "```\na\n- b\n```"
 
 

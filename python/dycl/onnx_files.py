@@ -27,8 +27,9 @@ def compile_file(path: str | os.PathLike, args: tuple, kwargs: dict, verify: boo
     """`of_capture`: what the caller gave of the choices that only a captured model has."""
     path = path_of(path)
     if not path.endswith(".onnx"):
-        raise CompileError(f"{path} is no .onnx file\n  help: give a module, a function or a file that ends in .onnx",
-                           kind="unsupported")
+        remedy = ("torch.export.load(path) gives a program that dycl.compile takes" if path.endswith(".pt2")
+                  else "give a module, a function or a file that ends in .onnx")
+        raise CompileError(f"{path} is no .onnx file\n  help: {remedy}", kind="unsupported")
     for name in of_capture:
         reason = _WHY.get(name, "it is for models that are captured")
         raise InputError(f"{name} says nothing of an ONNX file: {reason}; leave it out")

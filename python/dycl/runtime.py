@@ -237,7 +237,8 @@ class Program:
         missing = [name for name in by_name if name not in kwargs and name not in self._optional]
         if unknown or missing or len(args) > len(self._names):
             raise InputError(f"the program takes {', '.join(self._names) or 'nothing'}; given {len(args)} by place"
-                             + (f" and {', '.join(kwargs)} by name" if kwargs else "") + self._help(unknown))
+                             + (f" and {', '.join(kwargs)} by name" if kwargs else "")
+                             + (f"; not given: {', '.join(missing)}" if missing else "") + self._help(unknown))
         return [*args, *(kwargs.get(name) for name in by_name)]
 
     def _help(self, unknown: list[str]) -> str:

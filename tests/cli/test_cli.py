@@ -286,3 +286,13 @@ def test_what_cannot_be_written_is_8(package, tmp_path):
         assert error["kind"] == "write_failed" and said in error["message"] and error["help"]
     assert dycl("compile", source, "-o", tmp_path / "no" / "early.dycl", code=5).stderr.endswith(
         "help: make its folder first\n")
+
+
+def test_an_extent_that_no_argument_has_is_an_error(tmp_path):
+    (tmp_path / "n.dyir").write_text("symbol N in [1, 64]\n\nfunc @main(%x: f32[N,2]) -> (%y: f32[N,2]) {\n^entry:\n"
+                                     "  %y = Relu %x : f32[N,2]\n  return %y\n}\n")
+    dycl("compile", tmp_path / "n.dyir", "-o", tmp_path / "n.dycl")
+    assert "f32[3,2]" in dycl("run", tmp_path / "n.dycl", "--random", "0", "--dim", "N=3").stdout
+    for tool, words in (("dycl", ["run"]), ("dycl", ["profile"]), ("dycl-run", [])):
+        said = dycl(*words, tmp_path / "n.dycl", "--random", "1", "--dim", "M=3", tool=tool, code=3).stderr
+        assert "no argument has an extent 'M'" in said and "there are: N" in said, said

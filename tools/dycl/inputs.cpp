@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "support/elements.h"
 #include "support/memory.h"
@@ -55,6 +56,21 @@ class Arguments {
     }
     DYCL_ASSIGN(const std::size_t index, place(name));
     return add_scalar(index, text);
+  }
+
+  // A name that no argument has would be passed over in silence.
+  Result<void> check_dims(const std::map<std::string, std::int64_t>& dims) const {
+    std::set<std::string> known;
+    for (const auto& input : program_.inputs())
+      for (const runtime::Dim& dim : input.type.dims)
+        if (dim.value < 0) known.insert(dim.expr);
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    for (const auto& [name, extent] : dims)
+      if (known.count(name) == 0)
+        return wrong("no argument has an extent '" + name + "'",
+                     names.empty() ? "all extents are fixed; leave --dim out" : "there are: " + names);
+    return {};
   }
 
   Result<void> add_random(std::uint64_t seed, const std::map<std::string, std::int64_t>& dims) {
@@ -196,6 +212,7 @@ class Arguments {
 Result<Inputs> read_inputs(const runtime::Program& program, const InputOptions& options) {
   Arguments arguments(program);
   for (const std::string& word : options.words) DYCL_TRY(arguments.add_word(word));
+  DYCL_TRY(arguments.check_dims(options.dims));
   if (options.random_seed) DYCL_TRY(arguments.add_random(*options.random_seed, options.dims));
   return arguments.finish();
 }

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
+import logging
 import os
 import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import onnxruntime
@@ -65,13 +68,26 @@ def exported(case: Case) -> Rival:
     name, path, started = "torch.export, AOTInductor", case.folder / "aoti.pt2", time.perf_counter()
     model = case.model if isinstance(case.model, torch.nn.Module) else _AsModule(case.model)
     try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with torch.no_grad(), _silence():
             program = torch.export.export(model, copy.deepcopy(case.inputs[0]), dict(case.kwargs), strict=False)
             run = torch_internals.compiled_ahead_of_time(program, str(path))
     except Exception as problem:
         return Rival(name, None, in_short(problem), time.perf_counter() - started)
     return Rival(name, lambda args: run(*args, **case.kwargs), "", time.perf_counter() - started, _size(path))
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """torch.export prints the graph of what it refuses; the table has the reason."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with (warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()),
+              contextlib.redirect_stderr(io.StringIO())):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 class _AsModule(torch.nn.Module):

@@ -125,6 +125,7 @@ def test_the_runtime_keeps_states_between_calls(packages):
 
 @pytest.mark.parametrize("call, said", [
     ("program()", "InputError: the program takes "),
+    ("program(x)", "given 1 by place; not given: "),
     ("program(x, 1.0, 2.0)", "given 3 by place"),
     ("program(x, wrong=x)", "and wrong by name"),
     ("program(np.zeros((1, 4), np.float32), np.float32(1))", "InputError: "),

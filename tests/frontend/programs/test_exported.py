@@ -90,6 +90,16 @@ def test_the_control_flow_is_kept():
     assert program.trace(torch.ones(3, 4)) != program.trace(-torch.ones(3, 4))
 
 
+def test_a_saved_program_is_loaded_by_torch(tmp_path):
+    model = Cond().eval()
+    torch.export.save(torch.export.export(model, (rows(3, 1),)), tmp_path / "m.pt2")
+    with pytest.raises(dycl.CompileError, match="torch.export.load"):
+        dycl.compile(tmp_path / "m.pt2")
+    program = dycl.compile(torch.export.load(tmp_path / "m.pt2"))
+    for x in (torch.ones(3, 4), -torch.ones(3, 4)):
+        assert torch.allclose(program(x), model(x), atol=1e-6)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dim", [0, 1])
 def test_scan_in_a_forward(reverse, dim):
