@@ -26,6 +26,7 @@ from ..library import lru_cache
 from ..library.numpy.arrays import Arrays
 from ..merging.loops import Loops
 from ..merging.merge import Merger
+from ..merging.reachable import held_elsewhere
 from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills.registry import POLYFILLS
@@ -71,6 +72,7 @@ class Machine:
         self.arrays = Arrays(self)
         self.lists = Lists(self)
         self.arenas: dict[type, Any] = {}  # class -> the table that its objects are rows of (values/arena.py)
+        self.held_elsewhere = functools.partial(held_elsewhere, self)
         self.wants_row = functools.partial(records.want, self)
         self.heap.before_change = self.wants_row
         self.polyfills, self.iterator_polyfills = polyfills, iterator_polyfills

@@ -13,7 +13,8 @@ import types
 import typing
 from typing import Any
 
-from ..values.arena import Arena
+from ..values.arena import Arena, Home
+from ..values.kept_list import ListArena
 from . import interpretation
 
 
@@ -21,7 +22,8 @@ def begin(m: Any) -> None:
     """The tables of this attempt, empty."""
     kinds = m.assumptions.record_kinds
     for cls in m.assumptions.records.assumed:
-        m.arenas[cls] = Arena(m, cls, kinds.get(cls, {}))
+        kept = ListArena if isinstance(cls, Home) else Arena
+        m.arenas[cls] = kept(m, cls, kinds.get(cls, {}))
 
 
 def can_be(cls: type) -> bool:

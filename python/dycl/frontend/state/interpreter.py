@@ -20,6 +20,7 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
+    held_elsewhere: Callable[[Any], bool]  # whether more than the instruction at hand refers to a list
     arenas: dict  # class -> the table that its objects are rows of (values/arena.py)
     wants_row: Callable[[Any], None]  # begins anew with objects of this one's class in a table, if they can be
     texts: Any  # methods of strings (values/text_methods.py)
