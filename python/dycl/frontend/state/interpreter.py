@@ -113,6 +113,7 @@ class Interpreter(Protocol):
     keep_between_calls: Callable[[Any], None]
     birthplaces: dict  # dicts and sets made during capture -> where
     with_chosen_keys: set  # places whose dicts got keys that were chosen among a few values
+    number_places: int  # that indices known only at run time may have in lists of numbers
     texts_apart: bool  # some paths differ in strings
     texts_asked: bool  # something was computed of all strings of the table
     told_apart: list  # pairs of tensors that `is` was asked of
