@@ -94,6 +94,7 @@ class Machine:
         # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
         self.with_chosen_keys: set = set()
         self.number_places = 0  # that indices known only at run time may have in lists of numbers
+        self.constructed: collections.Counter = collections.Counter()  # classes -> objects made, by `__init__`
         self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
         self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (semantics/keys.py)

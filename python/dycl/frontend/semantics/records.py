@@ -54,8 +54,8 @@ def want(m: Any, x: Any) -> None:
 def prefer(m: Any, states: list) -> None:
     """Paths that cannot meet are many: the objects that they hold may be the reason."""
     records = m.assumptions.records
-    classes = {type(x) for state in states for key, x in m.heap.objects.items()
-               if key in state.overlay.contents and m.is_born(x)}
-    found = {cls for cls in classes - records.refuted - records.assumed if can_be(cls)}
-    if found:
-        records.assume(*found)
+    several = {cls for cls, count in m.constructed.items() if count > 1} - records.refuted - records.assumed
+    found = {cls for cls in several if can_be(cls)}
+    held = {type(m.heap.objects[key]) for state in states for key in state.overlay.contents} if found else set()
+    if found & held:
+        records.assume(*found & held)

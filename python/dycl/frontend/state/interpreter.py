@@ -111,6 +111,7 @@ class Interpreter(Protocol):
     made_at: dict  # objects of native code -> the block they were made in
     # begins anew with a container of the model as a state, if it can be one: it gets what only the run knows
     keep_between_calls: Callable[[Any], None]
+    constructed: Any  # classes with an __init__ in Python -> how often capture has made an object
     birthplaces: dict  # dicts and sets made during capture -> where
     with_chosen_keys: set  # places whose dicts got keys that were chosen among a few values
     number_places: int  # that indices known only at run time may have in lists of numbers
