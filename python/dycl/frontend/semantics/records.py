@@ -20,10 +20,9 @@ from . import interpretation
 
 def begin(m: Any) -> None:
     """The tables of this attempt, empty."""
-    kinds = m.assumptions.record_kinds
     for cls in m.assumptions.records.assumed:
         kept = ListArena if isinstance(cls, Home) else Arena
-        m.arenas[cls] = kept(m, cls, kinds.get(cls, {}))
+        m.arenas[cls] = kept(m, cls, m.assumptions.attributes.of(cls))
 
 
 def can_be(cls: type) -> bool:

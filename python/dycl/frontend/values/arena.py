@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..graph.program import ListType, ScalarType, TensorType, Value, dominates
 from .escape import Escape
 from .guard import Guard
@@ -301,7 +301,7 @@ def moved(m: Any, home: Home, value: Any) -> Any:
 
 def learn(m: Any, cls: Any, kinds: dict) -> None:
     """Begins anew with more kinds of values in attributes of the class."""
-    fields = m.assumptions.record_kinds.setdefault(cls, {})
+    fields = dict(m.assumptions.attributes.of(cls))
     for name, kind in kinds.items():
         known = list(fields.get(name, ()))
         wider = [join(other, kind) for other in known]
@@ -314,7 +314,7 @@ def learn(m: Any, cls: Any, kinds: dict) -> None:
             raise CaptureRefusal(f"more than {_MOST_KINDS} kinds of values in the attribute {name} of a {cls.__name__}",
                                  kind="list.mixed")
         fields[name] = tuple(known)
-    raise Restart("attributes of objects in a table")
+    m.assumptions.attributes.assume(cls, fields)
 
 
 class Reference(StandIn):
