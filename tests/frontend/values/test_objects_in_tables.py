@@ -246,6 +246,6 @@ def test_writes_in_place_reach_the_object():
 
 def test_writes_to_an_argument_reach_the_object():
     try:
-        check(through_an_argument, [(x, torch.ones(2)) for x in rows(0, 1, 2, 3)])
+        check(through_an_argument, [(x[:6], torch.ones(2)) for x in rows(0, 1, 2, 3)])
     except CompileError as error:
         assert error.kind in ("list.element", "blow-up", "alias")

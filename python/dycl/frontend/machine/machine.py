@@ -26,6 +26,7 @@ from ..library import lru_cache
 from ..library.numpy.arrays import Arrays
 from ..merging.loops import Loops
 from ..merging.merge import Merger
+from ..merging.reachable import held_elsewhere
 from ..polyfills import builtins as polyfills
 from ..polyfills import itertools as iterator_polyfills
 from ..polyfills.registry import POLYFILLS
@@ -71,6 +72,7 @@ class Machine:
         self.arrays = Arrays(self)
         self.lists = Lists(self)
         self.arenas: dict[type, Any] = {}  # class -> the table that its objects are rows of (values/arena.py)
+        self.held_elsewhere = functools.partial(held_elsewhere, self)
         self.wants_row = functools.partial(records.want, self)
         self.heap.before_change = self.wants_row
         self.polyfills, self.iterator_polyfills = polyfills, iterator_polyfills
@@ -91,6 +93,8 @@ class Machine:
         self.made_at = IdentityDict()
         # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
         self.with_chosen_keys: set = set()
+        self.number_places = 0  # that indices known only at run time may have in lists of numbers
+        self.constructed: collections.Counter = collections.Counter()  # classes -> objects made, by `__init__`
         self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
         self.texts_asked = False  # something was computed of all texts of the table
         self.birthplaces: dict[int, tuple] = {}  # id of a dict or set made during capture -> where (semantics/keys.py)

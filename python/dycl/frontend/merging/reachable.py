@@ -47,6 +47,16 @@ def _roots(m, state: State) -> list:
     return work
 
 
+def held_elsewhere(m, x: Any) -> bool:
+    """Whether the present state refers to a list by more than what the instruction at hand stores."""
+    m.heap.save()
+    state = m.current
+    work, stack = _roots(m, state), state.frames[-1].stack
+    if state.frames[-1].instr.op == "STORE_ATTR" and any(y is x for y in stack[-2:]):
+        del work[next(k for k, y in enumerate(work) if y is x)]
+    return any(y is x for y in work) or id(x) in _reached_from(m, state, work)[1]
+
+
 def held_as_they_are(m, state: State) -> set[int]:
     """Objects that are compared and not unified, and what they hold: keys, elements of sets, what native code has."""
     found: list = []

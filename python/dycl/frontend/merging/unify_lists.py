@@ -126,7 +126,7 @@ class ListUnifier:
 
 
 def _are_references(items: Any) -> bool:
-    return all(isinstance(x, StandIn) and x.own_class is not None for x in items)
+    return all(isinstance(x, StandIn) and x.refers for x in items)
 
 
 class ListLeaf:

@@ -257,6 +257,7 @@ def construct_default(m: Interpreter, s: State, cls: type, args: tuple, kwargs: 
     else:
         obj = new(cls) if issubclass(cls, (dict, list, set)) else new(cls, *args, **kwargs)
     opaque_objects.born(m, m.new(obj))
+    m.constructed[cls] += 1
     result = call(m, s, init, (obj, *args), kwargs)
     if result is PUSHED:
         s.frames[-1].result = (obj,)

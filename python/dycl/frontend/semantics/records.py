@@ -13,15 +13,16 @@ import types
 import typing
 from typing import Any
 
-from ..values.arena import Arena
+from ..values.arena import Arena, Home
+from ..values.kept_list import ListArena
 from . import interpretation
 
 
 def begin(m: Any) -> None:
     """The tables of this attempt, empty."""
-    kinds = m.assumptions.record_kinds
     for cls in m.assumptions.records.assumed:
-        m.arenas[cls] = Arena(m, cls, kinds.get(cls, {}))
+        kept = ListArena if isinstance(cls, Home) else Arena
+        m.arenas[cls] = kept(m, cls, m.assumptions.attributes.of(cls))
 
 
 def can_be(cls: type) -> bool:
@@ -52,8 +53,8 @@ def want(m: Any, x: Any) -> None:
 def prefer(m: Any, states: list) -> None:
     """Paths that cannot meet are many: the objects that they hold may be the reason."""
     records = m.assumptions.records
-    classes = {type(x) for state in states for key, x in m.heap.objects.items()
-               if key in state.overlay.contents and m.is_born(x)}
-    found = {cls for cls in classes - records.refuted - records.assumed if can_be(cls)}
-    if found:
-        records.assume(*found)
+    several = {cls for cls, count in m.constructed.items() if count > 1} - records.refuted - records.assumed
+    found = {cls for cls in several if can_be(cls)}
+    held = {type(m.heap.objects[key]) for state in states for key in state.overlay.contents} if found else set()
+    if found & held:
+        records.assume(*found & held)

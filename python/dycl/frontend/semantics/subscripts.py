@@ -24,7 +24,7 @@ from ..values import chosen_text
 from ..values.native_entries import natively
 from ..values.scalar import kind_of
 from ..values.stand_in import made_stand_in, stand_in_of
-from . import identity, keys, opaque_objects, registry
+from . import identity, keys, number_lists, opaque_objects, registry
 from .lookup import by_type, python_method
 
 _INDEXED = (list, tuple, str, range, collections.deque)
@@ -110,6 +110,9 @@ def _sequence_item(m: Interpreter, s: State, container: Any, key: Any) -> Any:
     place = _run_time_place(m, key) if type(container) in (list, tuple, str) else None
     if place is not None and chosen_text.are_chosen(m, tuple(container)):
         return chosen_text.at(m, tuple(container), place, IndexError(f"{what} out of range"))
+    kind = number_lists.chosen(m, container, place)
+    if kind is not None:
+        return number_lists.read(m, container, kind, place, IndexError(f"{what} out of range"))
     if place is not None and len(container) > m.options.max_switch and _are_numbers(container):
         return chosen_text.looked_up(m, list(container),
                                      chosen_text.place_in(m, container, place, IndexError(f"{what} out of range")))
@@ -219,7 +222,12 @@ def set_item(m: Interpreter, s: State, container: Any, key: Any, value: Any) -> 
 
 
 def _set_element(m: Interpreter, s: State, container: Any, key: Any, value: Any) -> Any:
-    key = static_index(m, key, length(container), _INDEX.get(type(container), "list assignment index"))
+    what = _INDEX.get(type(container), "list assignment index")
+    place = _run_time_place(m, key) if type(container) is list and m.is_born(container) else None
+    kind = number_lists.chosen(m, container, place)
+    if kind is not None and kind == kind_of(value):
+        return number_lists.write(m, container, kind, place, value, IndexError(f"{what} out of range"))
+    key = static_index(m, key, length(container), what)
     _note_slice(m, container, key)
     if isinstance(key, slice):
         own = stand_in_of(value)

@@ -57,6 +57,20 @@ class Finding(_Taught, dict):
     """Place -> what is so there."""
 
 
+class Attributes:
+    """Of objects in tables: the kinds of their values, which an attempt may find to be more."""
+
+    def __init__(self) -> None:
+        self.kinds: dict = {}  # class -> {attribute -> kinds}
+
+    def of(self, cls: Any) -> dict:
+        return self.kinds.get(cls, {})
+
+    def assume(self, cls: Any, kinds: dict) -> NoReturn:
+        self.kinds[cls] = {**self.of(cls), **kinds}
+        raise Restart("attributes of objects in a table")
+
+
 class Assumptions:
     """What earlier attempts of this capture taught: kept over restarts."""
 
@@ -69,7 +83,9 @@ class Assumptions:
         self.likely_tables = Assumption("dicts whose keys keep many paths apart", "no tables for keys of few values")
         # classes whose objects are rows of a table (values/arena.py), and the kinds of values of their attributes
         self.records = Assumption("objects of a class in a table", "objects of a class one by one")
-        self.record_kinds: dict[type, dict] = {}
+        self.attributes = Attributes()
+        # what a run-time index takes out of a list of numbers is a number of run time (semantics/number_lists.py)
+        self.chosen_numbers = Assumption("indices into numbers keep many paths apart", "a path for each number")
         self.texts = Texts()  # that runs choose among (values/chosen_text.py)
         self.chosen_texts = Assumption("strings keep many paths apart", "no strings chosen at run time")
         # (code, GET_ITER): a loop whose numbers nobody reads gets a back edge; assumed by each attempt for itself
@@ -95,5 +111,5 @@ class Assumptions:
 
     def refute(self, refusal: Exception) -> None:
         """What this attempt came to was refused: without the guesses that led to it, it may not be."""
-        for guess in (self.counting, self.records, self.likely_tables, self.chosen_texts):
+        for guess in (self.counting, self.chosen_numbers, self.records, self.likely_tables, self.chosen_texts):
             guess.refute(refusal)

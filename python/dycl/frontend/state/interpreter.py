@@ -20,6 +20,7 @@ class Interpreter(Protocol):
     recorder: Any  # torch calls become nodes
     scalars: Any  # arithmetic on numbers known only at run time
     lists: Any  # lists of a length known only at run time
+    held_elsewhere: Callable[[Any], bool]  # whether more than the instruction at hand refers to a list
     arenas: dict  # class -> the table that its objects are rows of (values/arena.py)
     wants_row: Callable[[Any], None]  # begins anew with objects of this one's class in a table, if they can be
     texts: Any  # methods of strings (values/text_methods.py)
@@ -110,8 +111,10 @@ class Interpreter(Protocol):
     made_at: dict  # objects of native code -> the block they were made in
     # begins anew with a container of the model as a state, if it can be one: it gets what only the run knows
     keep_between_calls: Callable[[Any], None]
+    constructed: Any  # classes with an __init__ in Python -> how often capture has made an object
     birthplaces: dict  # dicts and sets made during capture -> where
     with_chosen_keys: set  # places whose dicts got keys that were chosen among a few values
+    number_places: int  # that indices known only at run time may have in lists of numbers
     texts_apart: bool  # some paths differ in strings
     texts_asked: bool  # something was computed of all strings of the table
     told_apart: list  # pairs of tensors that `is` was asked of

@@ -14,16 +14,18 @@ attributes are kept apart then, and become a row at the end.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import types
 from typing import Any, NamedTuple
 
 import torch
 
-from ..diagnostics import CaptureRefusal, Restart
+from ..diagnostics import CaptureRefusal
 from ..graph.program import ListType, ScalarType, TensorType, Value, dominates
 from .escape import Escape
 from .guard import Guard
+from .list import RtList
 from .list_kinds import cells_of, is_immutable, join, kind_inside, leaf_types, leaves
 from .scalar import SIGNS, RtInt
 from .stand_in import StandIn, key_refusal, type_of
@@ -43,6 +45,18 @@ class Field(NamedTuple):
     which: int | None
 
 
+@dataclasses.dataclass(frozen=True)
+class Home:
+    """Where lists are kept: in an attribute of the objects of a class."""
+
+    cls: type
+    name: str
+
+    @property
+    def __name__(self) -> str:
+        return f"list in {self.cls.__name__}.{self.name}"
+
+
 class _Columns:
     """The lists of the program that are the columns, hidden from those who look for objects."""
 
@@ -58,8 +72,8 @@ class Arena:
 
     __slots__ = ("m", "cls", "fields", "types", "count", "columns", "making", "guard", "_read", "__weakref__")
 
-    def __init__(self, m: Any, cls: type, kinds: dict):
-        self.m, self.cls = m, cls
+    def __init__(self, m: Any, cls: Any, kinds: dict):
+        self.m, self.cls = m, cls  # or the Home
         self.fields: dict[str, Field] = {}
         self.types: list = []  # of the columns
         for name, of_one in kinds.items():
@@ -71,6 +85,7 @@ class Arena:
             f"a tensor in an attribute of a {cls.__name__}, whose objects are known only at run time, is written "
             "in place, or it is asked which one it is",
             "assign a new tensor: x.a = x.a + y instead of x.a += y", kind="list.element"))
+        self.guard.final = True
         self._read: dict = {}
 
     def _add(self, name: str, kinds: tuple) -> None:
@@ -113,37 +128,39 @@ class Arena:
 
     # ---- objects -------------------------------------------------------------------------------
 
-    def new(self) -> "RtObject":
-        made = RtObject(self, self.count)
+    def new(self) -> "Reference":
+        made = self.at(self.count)
         self.m.heap.touch(self)
         self.count = self.count + 1 if type(self.count) is int else self.m.scalars.binary("add", self.count, 1)
         self.making = (*self.making, (made, (), False))
         return made
 
-    def at(self, index: Any) -> "RtObject":
+    def at(self, index: Any) -> "Reference":
         return RtObject(self, index)
 
-    def settle(self, made: "RtObject") -> None:
+    def settle(self, made: "Reference") -> None:
         """Its attributes become a row. Rows stand in the order in which objects began to be made."""
         place = self._place(made)
         if place is None:
             return
-        attributes = dict(self.making[place][1])
+        making, attributes = self.making, dict(self.making[place][1])
+        self.m.heap.touch(self)
+        self.making = (*making[:place], *making[place + 1:])
         row = self._row({name: attributes.get(name, UNSET) for name in {**self.fields, **attributes}})
         self.m.heap.touch(self)
-        if self.making[place][2]:
+        if making[place][2]:
             for k, leaf in row.items():
                 self._put(k, made, leaf)
-        else:
-            for k, (_, _, placed) in enumerate(self.making[:place + 1]):
-                if not placed:
-                    self._append(row if k == place else {})
-        self.making = tuple((other, names, placed or k < place)
-                            for k, (other, names, placed) in enumerate(self.making) if other is not made)
+            return
+        for other, _, placed in making[:place + 1]:
+            if not placed:
+                self._append(row if other is made else {})
+        self.making = (*((other, names, True) for other, names, _ in making[:place]), *making[place + 1:])
 
     def _row(self, attributes: dict) -> dict[int, Value]:
         """The leaves by their columns."""
-        wanted = {name: kind_of_value(self.m, self, name, value) for name, value in attributes.items()}
+        attributes = {name: moved(self.m, Home(self.cls, name), value) for name, value in attributes.items()}
+        wanted = {name: self.kind_of(name, value) for name, value in attributes.items()}
         unknown = {name: kind for name, kind in wanted.items() if self._alternative(name, kind) is None}
         if unknown:
             learn(self.m, self.cls, unknown)
@@ -153,6 +170,21 @@ class Arena:
         for name, value in attributes.items():
             row.update(self._leaves(name, value, wanted[name]))
         return row
+
+    def kind_of(self, name: str, value: Any) -> tuple:
+        """The kind of a value that an attribute gets."""
+        if value is UNSET:
+            return _UNSET_KIND
+        if isinstance(value, _KNOWN) and not self.m.is_born(value):
+            return ("const", value, type(value))  # members of two enumerations may be equal
+        kind = kind_inside(self.m, value)
+        if kind is None or not is_immutable(kind):
+            self.m.wants_row(value)
+            raise CaptureRefusal(f"a {type_of(self.m, value).__name__} in the attribute {name} of a "
+                                 f"{self.cls.__name__}, whose objects are known only at run time",
+                                 "keep numbers, tensors, tuples, lists of numbers and objects of plain classes there",
+                                 kind="list.element")
+        return kind
 
     def _leaves(self, name: str, value: Any, kind: tuple) -> dict[int, Value]:
         field, k = self.fields[name], self._alternative(name, kind)
@@ -173,7 +205,7 @@ class Arena:
             m.recorder.host("list.append", [column, row[k] if k in row else self._default(type_)], column.type)
             for k, (column, type_) in enumerate(zip(self.columns.values, self.types))))
 
-    def _put(self, k: int, which: "RtObject", leaf: Value) -> None:
+    def _put(self, k: int, which: "Reference", leaf: Value) -> None:
         m, values = self.m, list(self.columns.values)
         index = m.scalars.value(which.index, "int")
         values[k] = m.recorder.host("list.set", [values[k], index, leaf], values[k].type)
@@ -187,7 +219,7 @@ class Arena:
 
     # ---- attributes ----------------------------------------------------------------------------
 
-    def read(self, which: "RtObject", name: str) -> Any:
+    def read(self, which: "Reference", name: str) -> Any:
         """The value of an attribute; UNSET: it has none."""
         place = self._place(which)
         if place is not None:
@@ -199,7 +231,7 @@ class Arena:
         values = [self._get(column, which) for column in field.columns[k]]
         return self.m.lists.element(field.kinds[k], self.guard, values)
 
-    def _kind_of_row(self, field: Field, which: "RtObject") -> int:
+    def _kind_of_row(self, field: Field, which: "Reference") -> int:
         if field.which is None:
             return 0
         found = RtInt(self._get(field.which, which), self.m.recorder.span)
@@ -213,7 +245,7 @@ class Arena:
             known = self._read[key] = self.m.scalars.compare("eq", found, k)
         return known
 
-    def _get(self, column: int, which: "RtObject") -> Value:
+    def _get(self, column: int, which: "Reference") -> Value:
         """One value of the program for each time that a place is read unchanged: what a path has decided of it holds.
         """
         m, values = self.m, self.columns.values[column]
@@ -224,7 +256,7 @@ class Arena:
             found = self._read[key] = m.recorder.host("list.get", [values, index], self.types[column])
         return found
 
-    def write(self, which: "RtObject", name: str, value: Any) -> None:
+    def write(self, which: "Reference", name: str, value: Any) -> None:
         m, place = self.m, self._place(which)
         if place is not None:
             made, names, placed = self.making[place]
@@ -237,7 +269,7 @@ class Arena:
         for k, leaf in found.items():
             self._put(k, which, leaf)
 
-    def _place(self, which: "RtObject") -> int | None:
+    def _place(self, which: "Reference") -> int | None:
         """Among the objects that are being made."""
         return next((k for k, (made, _, _) in enumerate(self.making) if made is which), None)
 
@@ -250,24 +282,26 @@ def _merged_column(union: Any, a: Value, b: Value) -> Value:
     return param
 
 
-def kind_of_value(m: Any, arena: Arena, name: str, value: Any) -> tuple:
-    """The kind of a value that an attribute gets."""
-    if value is UNSET:
-        return _UNSET_KIND
-    if isinstance(value, _KNOWN) and not m.is_born(value):
-        return ("const", value, type(value))  # members of two enumerations may be equal
-    kind = kind_inside(m, value)
-    if kind is None or not is_immutable(kind):
-        m.wants_row(value)
-        raise CaptureRefusal(f"a {type(value).__name__} in the attribute {name} of a {arena.cls.__name__}, "
-                             "whose objects are known only at run time",
-                             "keep numbers, tensors, tuples and objects of plain classes there", kind="list.element")
-    return kind
+def moved(m: Any, home: Home, value: Any) -> Any:
+    """A list that gets into an attribute is kept as a row, too. Nobody else may know it."""
+    if not (type(value) is list or isinstance(value, RtList) and not value.frozen):
+        return value
+    records = m.assumptions.records
+    if home not in records.assumed | records.refuted and m.is_born(value):
+        records.assume(home)
+    if home not in m.arenas or not m.is_born(value) or value in m.heap.fragile or m.held_elsewhere(value):
+        raise CaptureRefusal(f"a {home.__name__}, whose objects are known only at run time, that has another name, too",
+                             "put a copy there: list(...)", kind="list.element")
+    arena = m.arenas[home]
+    made = arena.new()
+    arena.write(made, "items", tuple(value) if type(value) is list else m.lists.frozen(value, True))
+    arena.settle(made)
+    return made
 
 
-def learn(m: Any, cls: type, kinds: dict) -> None:
+def learn(m: Any, cls: Any, kinds: dict) -> None:
     """Begins anew with more kinds of values in attributes of the class."""
-    fields = m.assumptions.record_kinds.setdefault(cls, {})
+    fields = dict(m.assumptions.attributes.of(cls))
     for name, kind in kinds.items():
         known = list(fields.get(name, ()))
         wider = [join(other, kind) for other in known]
@@ -280,17 +314,65 @@ def learn(m: Any, cls: type, kinds: dict) -> None:
             raise CaptureRefusal(f"more than {_MOST_KINDS} kinds of values in the attribute {name} of a {cls.__name__}",
                                  kind="list.mixed")
         fields[name] = tuple(known)
-    raise Restart("attributes of objects in a table")
+    m.assumptions.attributes.assume(cls, fields)
 
 
-class RtObject(StandIn):
-    """An object in an arena. Immutable: what it holds is the arena's."""
+class Reference(StandIn):
+    """Of what is a row of an arena. Immutable: what it holds is the arena's."""
 
     __slots__ = ("arena", "index")
-    priority = 5
+    refers = True
 
     def __init__(self, arena: Arena, index: Any):
         self.arena, self.index = arena, index
+
+    def identity(self, m: Any) -> Any:
+        raise Escape(self, "id")
+
+    def is_same(self, m: Any, a: Any, b: Any) -> Any:
+        same = are_one(m, a, b)
+        return same if isinstance(same, bool) else m.decide(same)
+
+    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
+        return Reference, self.arena.cls
+
+    def unified(self, union: Any, other: Any) -> Any:
+        if other.arena is not self.arena:
+            union.apart("objects of different classes")
+        if any(made in (self, other) for state in (union.a, union.b)
+               for made, _, _ in union.m.heap.contents_in(state.overlay, self.arena)[2:]):
+            union.apart("objects that are being made")
+        return self.arena.at(union.unify(self.index, other.index))
+
+    def element_kind(self, look: Any) -> Any:
+        """None: it is being made, where states meet."""
+        if look is not self.arena.m.contents_of and any(made is self for made, _, _ in look(self.arena)[2:]):
+            return None
+        return ("reference", self.arena.cls)
+
+    def reference(self, m: Any) -> Value:
+        self.arena.settle(self)
+        return m.scalars.value(self.index, "int")
+
+    def is_late_key(self) -> bool:
+        return True
+
+
+def are_one(m: Any, a: Any, b: Any) -> Any:
+    """Whether two values, one of which is a row of an arena, are one object: a bool, known now or at run time."""
+    if a is b:
+        return True
+    if not (isinstance(a, Reference) and isinstance(b, Reference) and a.arena is b.arena):
+        return False
+    x, y = a.index, b.index
+    return x == y if type(x) is type(y) is int else m.scalars.compare("eq", x, y)
+
+
+class RtObject(Reference):
+    """An object."""
+
+    __slots__ = ()
+    priority = 5
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # for super()
@@ -305,9 +387,6 @@ class RtObject(StandIn):
 
     def type_of(self, m: Any) -> type:
         return self.arena.cls
-
-    def identity(self, m: Any) -> Any:
-        raise Escape(self, "id")
 
     def copied(self, m: Any, deep: bool) -> Any:
         raise Escape(self, "copy")
@@ -347,12 +426,8 @@ class RtObject(StandIn):
         if op not in ("eq", "ne"):
             names = (type_of(m, x).__name__ for x in (a, b))
             raise TypeError("'{}' not supported between instances of '{}' and '{}'".format(SIGNS[op], *names))
-        same = _are_one(m, a, b)
+        same = are_one(m, a, b)
         return same if op == "eq" else not same if isinstance(same, bool) else m.scalars.unary("not", same)
-
-    def is_same(self, m: Any, a: Any, b: Any) -> Any:
-        same = _are_one(m, a, b)
-        return same if isinstance(same, bool) else m.decide(same)
 
     # ---- attributes ----------------------------------------------------------------------------
 
@@ -382,35 +457,7 @@ class RtObject(StandIn):
         self.arena.write(self, name, value)
         return True
 
-    # ---- where states meet -----------------------------------------------------------------------
-
-    def mark(self, likeness: Any, state: Any, depth: int) -> Any:
-        return RtObject, self.arena.cls
-
-    def unified(self, union: Any, other: Any) -> Any:
-        if other.arena is not self.arena:
-            union.apart("objects of different classes")
-        if any(made in (self, other) for state in (union.a, union.b)
-               for made, _, _ in union.m.heap.contents_in(state.overlay, self.arena)[2:]):
-            union.apart("objects that are being made")
-        return RtObject(self.arena, union.unify(self.index, other.index))
-
-    # ---- in lists of run-time length ---------------------------------------------------------------
-
-    def element_kind(self, look: Any) -> Any:
-        """None: it is being made, where states meet."""
-        if look is not self.arena.m.contents_of and any(made is self for made, _, _ in look(self.arena)[2:]):
-            return None
-        return ("reference", self.arena.cls)
-
-    def reference(self, m: Any) -> Value:
-        self.arena.settle(self)
-        return m.scalars.value(self.index, "int")
-
     # ---- as a key --------------------------------------------------------------------------------
-
-    def is_late_key(self) -> bool:
-        return True
 
     def check_key(self, m: Any) -> None:
         cls = self.arena.cls
@@ -420,17 +467,7 @@ class RtObject(StandIn):
             raise key_refusal(f"a {cls.__name__} known only at run time, which has a hash of its own, as a key", None)
 
     def equal_key(self, m: Any, a: Any, b: Any) -> Any:
-        return _are_one(m, a, b)
-
-
-def _are_one(m: Any, a: Any, b: Any) -> Any:
-    """Whether two values, one of which is an object in an arena, are one object: a bool, known now or at run time."""
-    if a is b:
-        return True
-    if not (isinstance(a, RtObject) and isinstance(b, RtObject) and a.arena is b.arena):
-        return False
-    x, y = a.index, b.index
-    return x == y if type(x) is type(y) is int else m.scalars.compare("eq", x, y)
+        return are_one(m, a, b)
 
 
 def _static(cls: type, name: str) -> Any:

@@ -24,6 +24,12 @@ def _refuse_objects(cls: type) -> NoReturn:
                          "returned or kept", "return lists of their attributes", kind="output")
 
 
+def _row(kind: tuple) -> Template:
+    if kind[1][0] == "reference":
+        _refuse_objects(kind[1][1])
+    return Row(tuple if kind[2] else list)
+
+
 _HOLDERS = ("tuple", "dict", "list", "object", "built")
 _OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
     "tuple": lambda m, kind, parts: Tuple(kind[1], tuple(parts)),
@@ -32,7 +38,7 @@ _OF_KINDS: dict[str, Callable[[Any, tuple, Any], Template]] = {
     "object": lambda m, kind, parts: Object(kind[1][0], tuple(parts), (), kind[1][1]),
     "built": lambda m, kind, parts: Built(kind[1], tuple(parts)),
     "text": lambda m, kind, _: element_of_texts(m, kind),
-    "row": lambda m, kind, _: Row(tuple if kind[2] else list),
+    "row": lambda m, kind, _: _row(kind),
     "const": lambda m, kind, _: Static(kind[1]),
     "tensor": lambda m, kind, _: Tensor(),
     "numpy": lambda m, kind, _: Array(),

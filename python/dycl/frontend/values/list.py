@@ -148,7 +148,7 @@ class RtList(StandIn):
             return m.call(s, operator.contains, (self, args[0]), {})
         result = m.lists.call(self, name, args, kwargs)
         if result is NotImplemented:
-            return m.call_then(s, m.polyfills.extend_list, (self, *args), {}, _push_none)
+            return m.call_then(s, m.polyfills.extend_list, (self, *args), {}, push_none)
         return result
 
     def is_late_key(self) -> bool:
@@ -202,7 +202,7 @@ class RtList(StandIn):
         return [self]
 
 
-def _push_none(m: Any, s: Any, value: Any) -> None:
+def push_none(m: Any, s: Any, value: Any) -> None:
     s.frames[-1].stack.append(None)
 
 
@@ -231,5 +231,5 @@ class RtListIter(RtIterator):
         return iter(())
 
     def next_item(self, m: Any, s: Any, exhausted: Any, sent: Any) -> Any:
-        found = m.lists.next(self)
+        found = m.lists.next(self, self.source)
         return DONE if found is None else found[0]

@@ -31,7 +31,7 @@ from .text import RtText
 
 _PARTS = ("tuple", "list", "dict", "object", "built", "text")  # kinds that have kinds inside
 _TENSORS = ("tensor", "numpy")  # kinds whose values are tensors in the graph
-_NUMBERS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool}
+_NUMBERS = {"int": torch.int64, "float": torch.float64, "bool": torch.bool, "reference": torch.int64}
 _DEEPEST = 6  # lists in lists
 _WIDEST = 64  # the extent of a tensor that becomes lists
 

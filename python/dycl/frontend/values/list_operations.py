@@ -100,17 +100,17 @@ class Lists:
         index = self._index(key)
         return self._element(x, [self._host("list.get", [v, index], t) for v, t in zip(x.values, leaf_types(x.kind))])
 
-    def next(self, it: RtListIter) -> Any:
+    def next(self, it: RtListIter, source: RtList) -> Any:
         """The element at the iterator's place; None: past the end."""
         m = self.m
-        length = self.length(it.source)
+        length = self.length(source)
         more = it.index < length if type(it.index) is int and type(length) is int else m.scalars.compare(
             "lt", it.index, length)
         if not (more if isinstance(more, bool) else m.decide(more)):
             return None
         index = m.scalars.value(it.index, "int")
-        item = self._element(it.source, [self._host("list.get", [v, index], t)
-                                         for v, t in zip(it.source.values, leaf_types(it.source.kind))])
+        item = self._element(source, [self._host("list.get", [v, index], t)
+                                      for v, t in zip(source.values, leaf_types(source.kind))])
         m.heap.touch(it)
         it.index = m.scalars.binary("add", it.index, 1) if isinstance(it.index, RtScalar) else it.index + 1
         return (item,)
@@ -460,7 +460,7 @@ class Lists:
             if kind[0] == "reference":
                 return self.m.arenas[kind[1]].at(RtInt(value, self.m.recorder.span))
             if kind[0] == "row":
-                row = self._host("list.from_tensor", [value], ListType(ScalarType(kind[1][0])))
+                row = self._host("list.from_tensor", [value], ListType(*leaf_types(kind[1])))
                 made = self.m.new(RtList((row,), kind[1], frozenset(), guard, kind[2]))
                 self.m.heap.fragile[made] = guard
                 return made

@@ -38,6 +38,7 @@ class StandIn:
     keeps_objects = False  # what its contents hold is compared, not merged
     suspends = False  # its code goes on later, or is told that it does not
     indexed = False  # takes an integer in brackets, and so an object that says in Python which one it is
+    refers = False  # is the number of an object (values/arena.py)
     own_class: type | None = None  # that has its methods and the other attributes that it does not say itself
 
     # ---- what it is ----------------------------------------------------------------------------
