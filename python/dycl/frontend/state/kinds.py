@@ -12,11 +12,13 @@ from .kind import KINDS, Kind
 
 __all__ = ["containers", "contents_of", "held_by", "immutables", "install", "is_fixed", "kind_of_object"]
 
-_OBJECTS, _OWN_STAND_INS = Kind(), immutables.OwnStandIns()
+_OBJECTS, _OWN, _OWN_STAND_INS = Kind(), immutables.Own(), immutables.OwnStandIns()
 
 
 def _kind_of_object(cls: type) -> Kind:
     found = next((KINDS[base] for base in cls.__mro__ if base in KINDS), _OBJECTS)
+    if has_own_contents(cls) and found is _OBJECTS:  # an arena (values/arena.py)
+        return _OWN
     return _OWN_STAND_INS if type(found) is immutables.StandIns and has_own_contents(cls) else found
 
 
