@@ -319,3 +319,14 @@ def test_threads():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(once, range(200)))
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_nan_in_a_cholesky_factor_stays_where_eager_leaves_it(upper):
+    factor = torch.tensor([[2.0, 0, 0], [1, 3, 0], [1, 1, 2]])
+    factor = factor.mT.contiguous() if upper else factor
+    program = dycl.compile(lambda x: torch.cholesky_inverse(x, upper), (factor,), allow_raise=True)
+    for place in range(9):
+        x = factor.clone()
+        x.view(-1)[place] = float("nan")
+        torch.testing.assert_close(program(x), torch.cholesky_inverse(x, upper), equal_nan=True)

@@ -63,6 +63,23 @@ void cholesky_solve(const Item<T>& x) {
   substitute_both<T>(x, n, {{x.in(1), n, 1}, x.how.upper != 0}, x.columns(0), {b, x.columns(0), 1});
 }
 
+// L^-1 by `inverse`, then L'^-1 L^-1, without what is 0: as eager, where a NaN touches only what it stands in.
+template <typename T>
+static void invert_square_plainly(std::int64_t n, const Matrix<const T>& l, T* to, T* inverse) {
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = j; i < n; ++i) {
+      T sum = T(i == j);
+      for (std::int64_t k = j; k < i; ++k) sum -= l.data[i * l.row + k * l.column] * inverse[k * n + j];
+      inverse[i * n + j] = sum / l.data[i * (l.row + l.column)];
+    }
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) {
+      T sum = 0;
+      for (std::int64_t k = i; k < n; ++k) sum += inverse[k * n + i] * inverse[k * n + j];
+      to[i * n + j] = to[j * n + i] = sum;
+    }
+}
+
 template <typename T>
 void cholesky_inverse(const Item<T>& x) {
   const int n = x.rows(0);
@@ -73,13 +90,15 @@ void cholesky_inverse(const Item<T>& x) {
   x.give_info(1, info);
   T* to = x.out(0);
   if (!to) return;
-  if (info != 0 || !half_is_finite(given.of.data, n, given.upper)) {
+  if (info != 0) {
     std::fill_n(to, x.size(0), T(0));
     for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T(1);
     return substitute_both<T>(x, n, given, n, {to, n, 1});
   }
-  const Systems<T>& own = systems<T>();
   T* inverse = x.scratch.template take<T>(x.size(0));
+  if (!half_is_finite(given.of.data, n, given.upper))
+    return invert_square_plainly<T>(n, given.upper ? given.of.turned() : given.of, to, inverse);
+  const Systems<T>& own = systems<T>();
   own.invert_square(n, given.upper ? given : given.turned(), to, inverse, x.scratch.template take<T>(own.room_for(n)));
 }
 
