@@ -248,6 +248,26 @@ def runs_of_rows(x):
     return rows[2], columns, torch.unique_consecutive(x[x[:, 0] > 5], dim=0)
 
 
+def distinct_from_the_back(x):
+    runs, inverse = torch.unique_consecutive(x, dim=-1, return_inverse=True)
+    if runs.shape[1] > 1:
+        return runs, inverse, torch.unique(x, dim=-1)
+    return runs, torch.unique(x[None], dim=-2), torch.unique_consecutive((x > 3).view(-1), dim=-1)
+
+
+def no_such_dim(x):
+    try:
+        return torch.unique(x, dim=2)
+    except IndexError:
+        return torch.unique_consecutive(x, dim=-2) if x.sum() > 5 else x
+
+
+def test_distinct_slices_along_a_negative_dim():
+    inputs = [[[1, 2], [1, 2], [3, 4]], [[1, 1], [3, 3], [2, 2]], [[0, 0], [0, 0], [0, 0]], [[5, 6], [7, 8], [7, 8]]]
+    check(distinct_from_the_back, [(torch.tensor(rows),) for rows in inputs])
+    check(no_such_dim, [(torch.tensor(rows),) for rows in inputs])
+
+
 def test_runs_of_equal_slices():
     inputs = [[[1, 2], [1, 2], [3, 4]], [[1, 2], [1, 3], [1, 2]], [[0, 0], [0, 0], [0, 0]], [[5, 6], [7, 8], [7, 8]]]
     check(runs_of_rows, [(torch.tensor(i, dtype=torch.float32),) for i in inputs])
