@@ -212,7 +212,6 @@ OVERLAPPING = {
     "index": lambda w: w.__setitem__([3, 1], w[:2]),
     "one element": lambda w: w.__setitem__([1, 2], w[0]),
     "all of itself": lambda w: w.__setitem__(torch.arange(6), w[:]),
-    "with gaps": lambda w: w.__setitem__([0, 1, 2], w[::2]),
     "mask, one element": lambda w: w.__setitem__(torch.tensor([True, False, False, False, True, False]), w[0]),
     "mask": lambda w: w.__setitem__(torch.tensor([True, False, False, False, True, False]), w[:2]),
     "index_add": lambda w: w.index_add_(0, torch.tensor([1, 2]), w[:2]),
@@ -236,6 +235,9 @@ def test_writes_by_index_of_what_they_read(name):
 
 
 def test_other_ops_that_overlap_are_refused():
+    """Of w[[2, 1, 0]] = w[::2] eager reads the third element after it has written it."""
+    with pytest.raises(dycl.CompileError, match="reads and writes overlapping parts"):
+        dycl.compile(lambda x: (w := x + 1).__setitem__([2, 1, 0], w[::2]) or w, (torch.arange(6.0),))
     with pytest.raises(dycl.CompileError, match="reads and writes overlapping parts"):
         dycl.compile(lambda x: torch.cumsum((w := x + 0)[:4], 0, out=w[1:5]), (torch.arange(6.0),))
 
@@ -246,6 +248,26 @@ def runs_of_rows(x):
     if rows[0].shape[0] > 2:
         return rows, columns
     return rows[2], columns, torch.unique_consecutive(x[x[:, 0] > 5], dim=0)
+
+
+def distinct_from_the_back(x):
+    runs, inverse = torch.unique_consecutive(x, dim=-1, return_inverse=True)
+    if runs.shape[1] > 1:
+        return runs, inverse, torch.unique(x, dim=-1)
+    return runs, torch.unique(x[None], dim=-2), torch.unique_consecutive((x > 3).view(-1), dim=-1)
+
+
+def no_such_dim(x):
+    try:
+        return torch.unique(x, dim=2)
+    except IndexError:
+        return torch.unique_consecutive(x, dim=-2) if x.sum() > 5 else x
+
+
+def test_distinct_slices_along_a_negative_dim():
+    inputs = [[[1, 2], [1, 2], [3, 4]], [[1, 1], [3, 3], [2, 2]], [[0, 0], [0, 0], [0, 0]], [[5, 6], [7, 8], [7, 8]]]
+    check(distinct_from_the_back, [(torch.tensor(rows),) for rows in inputs])
+    check(no_such_dim, [(torch.tensor(rows),) for rows in inputs])
 
 
 def test_runs_of_equal_slices():

@@ -76,6 +76,7 @@ class DispatchRecorder(TorchDispatchMode):
 
     def pure(self, func, args, kwargs):
         if torch.Tag.dynamic_output_shape in func.tags:
+            args, kwargs = known_results.with_dim_from_the_front(func, args, kwargs)
             args = known_results.without_known_masks(self.recorder, func, args)
             result = known_results.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:

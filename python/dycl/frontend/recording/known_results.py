@@ -14,6 +14,7 @@ import torch
 from ..graph.known_values import is_known
 from ..torch_internals import tree_iter, tree_map_only
 from ..values.native_entries import natively
+from .schema import bind
 
 aten = torch.ops.aten
 
@@ -27,6 +28,20 @@ def evaluated(recorder, func, args: tuple, kwargs: dict) -> Any:
     with torch.no_grad(), recorder.without_modes():
         result = natively(func, *real_args, **real_kwargs)
     return tree_map_only(torch.Tensor, recorder.real.constant_handle, result)
+
+
+def with_dim_from_the_front(func, args: tuple, kwargs: dict) -> tuple:
+    """Torch's rules for the shape of distinct slices take a negative dim for another."""
+    if func.overloadpacket not in (aten.unique_dim, aten.unique_consecutive):
+        return args, kwargs
+    given = bind(func, args, kwargs)
+    x, dim = given["self"], given.get("dim")
+    if dim is None or not x.dim():
+        return args, kwargs
+    if not -x.dim() <= dim < x.dim():
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], "
+                         f"but got {dim})")
+    return (x,), {**{name: value for name, value in given.items() if name != "self"}, "dim": dim % x.dim()}
 
 
 def without_known_masks(recorder, func, args: tuple) -> tuple:
