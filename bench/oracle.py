@@ -71,6 +71,8 @@ def main() -> int:
     p.add_argument("--backend", default="ort")
     p.add_argument("--skip", action="append", default=[], help="a pass to skip")
     args = p.parse_args()
+    workload.tool("dycl")
+    workload.tool("dycl-race")
     for name in args.models:
         base = args.folder or Path(tempfile.mkdtemp(prefix="dycl-oracle-"))
         folder = base / Path(name).name.replace(":", "_")

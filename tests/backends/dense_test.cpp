@@ -349,7 +349,9 @@ std::vector<Windows> windows() {
           {"every third, dilated", {{none, axis(10, 2, 3, 2, 0), axis(13, 3, 3, 2, 1)}, 1}},
           {"a volume", {{axis(4, 2, 2, 1, 1), axis(5, 3, 1, 1, 1), axis(6, 2, 2, 1, 0)}, 1}},
           {"in blocks of 8", {{none, axis(7, 3, 2, 1, 1), axis(8, 2, 2, 1, 0)}, 8}},
-          {"in blocks of 16", {{none, axis(7, 3, 1, 1, 1), axis(8, 3, 3, 1, 1)}, 16}}};
+          {"in blocks of 16", {{none, axis(7, 3, 1, 1, 1), axis(8, 3, 3, 1, 1)}, 16}},
+          {"wide, in blocks of 16", {{none, axis(5, 2, 2, 1, 0), axis(23, 11, 3, 1, 2)}, 16}},
+          {"wide and dilated, in blocks of 8", {{none, none, axis(40, 9, 5, 3, 4)}, 8}}};
 }
 
 // One window's largest, element by element.

@@ -98,6 +98,32 @@ inline Reach reach_of(const MaxPool::Axis& axis, std::int64_t result) {
   return {first, end < axis.in ? end : axis.in};
 }
 
+template <typename Vec>
+inline void keep_larger(Vec& most, const void* from) {
+  Vec at;
+  __builtin_memcpy(&at, from, sizeof at);
+  most = (at > most) | (at != at) ? at : most;
+}
+
+// The largest of `most` and of `count` vectors, which lie `step` elements apart. Of many four are looked at side by
+// side: no comparison waits for the one before.
+template <typename Vec, typename T>
+inline void largest_of_line(Vec& most, const T* from, std::int64_t count, std::int64_t step) {
+  if (count >= 8) {
+    Vec second = most, third = most, fourth = most;
+    for (; count >= 4; count -= 4, from += 4 * step) {
+      keep_larger(most, from);
+      keep_larger(second, from + step);
+      keep_larger(third, from + 2 * step);
+      keep_larger(fourth, from + 3 * step);
+    }
+    keep_larger(third, &fourth);
+    keep_larger(most, &second);
+    keep_larger(most, &third);
+  }
+  for (; count > 0; --count, from += step) keep_larger(most, from);
+}
+
 // A blocked layout: the largest of a window is of vectors.
 template <typename T, std::int64_t Lanes>
 void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
@@ -111,11 +137,8 @@ void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
         for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
           for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
             const T* row = x + (a * h.in + b) * w.in * Lanes;
-            for (std::int64_t c = in_w.first; c < in_w.end; c += w.dilation) {
-              Vec at;
-              __builtin_memcpy(&at, row + c * Lanes, sizeof at);
-              most = (at > most) | (at != at) ? at : most;
-            }
+            const std::int64_t count = (in_w.end - in_w.first + w.dilation - 1) / w.dilation;
+            largest_of_line(most, row + in_w.first * Lanes, count, w.dilation * Lanes);
           }
         __builtin_memcpy(y, &most, sizeof most);
       }
