@@ -87,3 +87,49 @@ def test_another_error_is_not_caught():
 def test_raised_anew():
     program = dycl.compile(raised_anew, (torch.eye(2),))
     assert torch.equal(program(torch.eye(2) * 4), torch.eye(2) * 2)
+
+
+FACTORED = {
+    "cholesky": torch.linalg.cholesky,
+    "cholesky_ex": lambda x: torch.linalg.cholesky_ex(x).info,
+    "eigh": lambda x: torch.linalg.eigh(x).eigenvalues,
+    "svd": torch.linalg.svdvals,
+    "pinv": torch.linalg.pinv,
+    "lstsq": lambda x: torch.linalg.lstsq(x, torch.ones(3, 1)).solution,
+}
+SURE_OF_NAN = ("cholesky", "cholesky_ex", "svd", "pinv")
+
+
+def _tried(op):
+    def f(x):
+        a = x.diag()
+        try:
+            return op(a)
+        except RuntimeError:
+            return a * 2
+
+    return f
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_of_infinities_a_run_says_nothing(name):
+    """Which arm eager takes depends on the library beneath."""
+    bare = lambda x: FACTORED[name](x.diag())  # noqa: E731
+    for f in (_tried(FACTORED[name]), bare):
+        program = dycl.compile(f, (torch.ones(3),), allow_raise=True)
+        for x in (torch.tensor([2.0, 0.5, 3]), torch.tensor([4.0, 1, 9])):
+            assert not differences(f(x), program(x), name, 1e-5, 1e-6), x
+        for x in (torch.tensor([2, float("inf"), 3]), torch.tensor([1, 1, -float("inf")])):
+            with pytest.raises(LinAlgError, match="depends on the LAPACK library"):
+                program(x)
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_of_a_nan_in_a_try(name):
+    f, x = _tried(FACTORED[name]), torch.tensor([2, float("nan"), 3])
+    program = dycl.compile(f, (torch.ones(3),))
+    if name in SURE_OF_NAN:
+        assert not differences(f(x), program(x), name, 1e-5, 1e-6)
+    else:
+        with pytest.raises(LinAlgError, match="depends on the LAPACK library"):
+            program(x)

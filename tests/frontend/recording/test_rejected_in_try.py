@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import dycl
+from dycl.frontend.recording.inplace import CONVERT_OUT
 from tests.frontend.support.harness import T, check
 
 INPUTS = [T(2, 0.5, 3), T(-1, 2.5, 0), T(0, -1.5, 1), T(5, 3, -4), T(1, float("inf"), 100)]
@@ -75,3 +76,44 @@ def test_refused(name):
     with pytest.raises(dycl.CompileError) as caught:
         dycl.compile(_tried(REFUSED[name]), (INPUTS[0],))
     assert caught.value.kind == "try"
+
+
+DTYPES = (torch.float64, torch.float16, torch.int64, torch.uint8, torch.bool)
+
+
+def _into(op, dtype):
+    """The op's result in a tensor of that dtype."""
+    unary = op in (torch.exp, torch.log, torch.sqrt, torch.sin, torch.cos, torch.tanh, torch.sigmoid, torch.logical_not)
+    return lambda n, k, f, x: op(*(x,) if unary else (x, x + 1), out=torch.zeros(3, dtype=dtype))
+
+
+@pytest.mark.parametrize("name", [op.__name__ for op in CONVERT_OUT])
+def test_results_in_tensors_of_another_dtype(name):
+    for dtype in DTYPES:
+        check(_tried(_into(getattr(torch, name), dtype)), [(x,) for x in INPUTS], paths=1)
+
+
+ELSEWHERE = {  # what takes them and what does not stands in torch's kernels
+    "both ends": lambda x, d: torch.aminmax(x, out=(torch.zeros((), dtype=d), torch.zeros((), dtype=d))),
+    "the greatest": lambda x, d: torch.max(x, 0, out=(torch.zeros((), dtype=d), torch.zeros((), dtype=torch.int64))),
+    "its place": lambda x, d: torch.argmax(x, 0, out=torch.zeros((), dtype=d)),
+    "a sum": lambda x, d: torch.sum(x, 0, out=torch.zeros((), dtype=d)),
+    "a product": lambda x, d: torch.mv(x.diag(), x, out=torch.zeros(3, dtype=d)),
+    "a choice": lambda x, d: torch.where(x > 0, x, -x, out=torch.zeros(3, dtype=d)),
+    "within bounds": lambda x, d: torch.clamp(x, 0, 1, out=torch.zeros(3, dtype=d)),
+    "elements": lambda x, d: torch.gather(x, 0, torch.tensor([0]), out=torch.zeros(1, dtype=d)),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_out_of_another_dtype(name):
+    op = ELSEWHERE[name]
+    for dtype in (torch.float64, torch.int32):
+        with pytest.raises(dycl.CompileError, match="another dtype than the result") as caught:
+            dycl.compile(_tried(lambda n, k, f, x: op(x, dtype)), (INPUTS[0],))
+        assert caught.value.kind == "inplace.out"
+
+
+def test_out_of_the_dtype_of_the_result():
+    into = lambda n, k, f, x: torch.aminmax(x, out=(torch.zeros(()), torch.zeros(())))  # noqa: E731
+    check(_tried(into), [(x,) for x in INPUTS], paths=1)

@@ -160,6 +160,8 @@ class DispatchRecorder(TorchDispatchMode):
                       and not self.recorder.is_symbolic((args, kwargs)))
         # called for its errors, too
         wanted = linear_algebra.strides(self._computed(func, args, kwargs)) if known_form else []
+        if func in linear_algebra.LAPACK:
+            self._require_defined(func, args, kwargs)
         with self:
             result = imitated(decomposition_of(func), args, kwargs)
             if wanted and isinstance(result, tuple):
@@ -167,6 +169,17 @@ class DispatchRecorder(TorchDispatchMode):
             elif wanted and result is not NotImplemented:
                 result = linear_algebra.laid_out(result, wanted[0])
         return self.pure(func, args, kwargs) if result is NotImplemented else result
+
+    def _require_defined(self, func, args, kwargs):
+        """A run ends at a matrix of which libraries make different things, so that none of them is the answer."""
+        with self:
+            finite = linear_algebra.defined(func, next(iter(schema.bind(func, args, kwargs).values())),
+                                            self.recorder.path.may_catch(RuntimeError, torch.linalg.LinAlgError))
+            truth = self.recorder.numbers.truth(finite.all())
+        self.recorder.numbers.assert_true(truth, f"{func.overloadpacket.__name__.strip('_')} of a matrix with an "
+                                          "infinity or a NaN: what comes of it depends on the LAPACK library; "
+                                          "test torch.isfinite(matrix).all() before", torch.linalg.LinAlgError,
+                                          in_try=True)
 
     def write(self, func, args, kwargs):
         return inplace.run(self.recorder, func, args, kwargs)

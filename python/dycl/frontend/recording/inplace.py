@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...dtypes import own_name
 from ..diagnostics import CaptureRefusal
 from ..graph.program import TensorType, Value
 from ..values.native_entries import imitated
@@ -202,10 +203,19 @@ def _returned(func, results: list, targets: list) -> Any:
     return returned[0] if len(func._schema.returns) == 1 and len(returned) == 1 else tuple(returned)
 
 
+# Ops whose out= may have any dtype that their result can be cast to; others have rules of their own in their kernels.
+CONVERT_OUT = (aten.add, aten.sub, aten.mul, aten.div, aten.pow, aten.remainder, aten.maximum, aten.minimum, aten.exp,
+               aten.log, aten.sqrt, aten.sin, aten.cos, aten.tanh, aten.sigmoid, aten.eq, aten.ne, aten.lt, aten.le,
+               aten.gt, aten.ge, aten.logical_and, aten.logical_or, aten.logical_not)
+
+
 def fitted(recorder, func, target: torch.Tensor, new: torch.Tensor, outs: bool) -> Value:
     """The value of `new` in target's dtype; its shape must be target's."""
     _check_shape(recorder, func, target, new, outs)
     if new.dtype != target.dtype:
+        if outs and func.overloadpacket not in CONVERT_OUT:
+            raise CaptureRefusal(f"out= of {func.overloadpacket.__name__} has another dtype than the result",
+                                 f"allocate out with dtype={own_name(new.dtype)}", kind="inplace.out")
         if not torch.can_cast(new.dtype, target.dtype):
             raise RuntimeError(f"result type {_type_word(new.dtype)} can't be cast to the desired output type "
                                f"{_type_word(target.dtype)}")

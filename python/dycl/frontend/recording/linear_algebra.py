@@ -264,6 +264,16 @@ def lstsq(A, B, rcond=None, *, driver=None):
             rank if driver != "gels" else none.to(torch.int64), values if driver in ("gelsd", "gelss") else none)
 
 
+# ---- matrices of which libraries disagree ----------------------------------------------------------------------
+
+
+def defined(func, A: torch.Tensor, in_try: bool) -> torch.Tensor:
+    """Whether an op of LAPACK finds the same in that matrix whatever library computes it. Of infinities some make
+    NaNs and some zeros, even of those outside the triangle that is asked for. A NaN makes some fail, which matters
+    where a `try` would take that; those of SURE_OF_NAN all find it, in a pivot or in the norm."""
+    return torch.isfinite(A) if in_try and func not in SURE_OF_NAN else ~torch.isinf(A)
+
+
 # ---- memory and errors --------------------------------------------------------------------------------------------
 
 
@@ -326,3 +336,6 @@ TAKEN_APART = {overload(name): function for name, function in {
     "_linalg_eigvals": eigvals, "linalg_pinv.atol_rtol_tensor": pinv, "linalg_lstsq": lstsq,
 }.items() if overload(name) is not None}
 WITHOUT_SHAPES = {overload("geqrf"), overload("linalg_lstsq")}  # torch has no rule for their results' shapes
+SURE_OF_NAN = {overload("linalg_cholesky_ex"), overload("_linalg_svd")}
+LAPACK = SURE_OF_NAN | {overload(name) for name in ("_linalg_eigh", "linalg_eigvals", "_linalg_eigvals", "linalg_lstsq",
+                                                    "linalg_ldl_factor_ex")}

@@ -100,6 +100,7 @@ class Recorder:
         self._pending: BaseException | None = None
         self._scalars: dict[int, dict] = {}  # block id -> constants recorded in it
         self._checked: dict[Value, Block] = {}
+        self._lasting: list[HostNode] = []  # checks of this transaction that an exception of the program leaves
         self._maybe_shared: dict[Cell, list] = {}
         self.layout = Layout(lambda: self.span)
         self.remembers = False  # a function under lru_cache was called (library/lru_cache.py)
@@ -131,7 +132,8 @@ class Recorder:
     # -- transactions --------------------------------------------------------------------
 
     def transaction(self, body: Callable[[], Any]) -> Any:
-        """Runs body; if it raises, nothing stays recorded but what a NeedDecision's condition needs."""
+        """Runs body; if it raises, nothing stays recorded but what a NeedDecision's condition needs, and before an
+        exception of the program the checks that hold in a `try`, too."""
         block, length, mark = self.block, len(self.block.nodes), len(self._journal)
         self._depth += 1
         if self._depth == 1:
@@ -149,12 +151,14 @@ class Recorder:
                 self._journal.pop()()
             recorded = block.nodes[length:]
             del block.nodes[length:]
-            block.nodes += _needed(recorded, _read_by(error if self._pending is None else self._pending))
+            block.nodes += _needed(recorded, _read_by(error if self._pending is None else self._pending),
+                                   [] if isinstance(error, (NeedDecision, CaptureRefusal)) else self._lasting)
             raise error
         finally:
             self._depth -= 1
             if self._depth == 0:
                 self._journal.clear()
+                self._lasting.clear()
                 self._pending = None
 
     @contextlib.contextmanager
@@ -251,15 +255,20 @@ class Recorder:
         self.remember(table, key, output)
         return output
 
-    def check(self, condition: Value, message: str, type: str) -> None:
-        """A run-time check; the run fails with the message where it does not hold."""
+    def check(self, condition: Value, message: str, type: str, in_try: bool = False) -> None:
+        """A run-time check; the run fails with the message where it does not hold. in_try: even where the program has
+        a `try` that would take such an error; else that is refused."""
         checked = self._checked.get(condition)
         if checked is not None and dominates(checked, self.block):
             return
-        self.refuse_caught(torch.linalg.LinAlgError if type == torch.linalg.LinAlgError.__name__
-                           else getattr(builtins, type, RuntimeError))
+        if not in_try:
+            self.refuse_caught(torch.linalg.LinAlgError if type == torch.linalg.LinAlgError.__name__
+                               else getattr(builtins, type, RuntimeError))
         self.remember(self._checked, condition, self.block)
-        self.append(HostNode("check", [condition], [], {"message": message, "type": type}, self.span))
+        node = HostNode("check", [condition], [], {"message": message, "type": type}, self.span)
+        if in_try:
+            self._lasting.append(node)
+        self.append(node)
 
     def refuse_caught(self, *errors: type[BaseException]) -> None:
         """What fails in a run fails there for good: the program must not hope to catch it."""
@@ -404,11 +413,11 @@ def _read_by(error: BaseException) -> set[Value]:
     return {part.value for x in error.args if isinstance(x, RtText) for part in x.parts if isinstance(part, RtScalar)}
 
 
-def _needed(nodes: list, values: set[Value]) -> list:
-    """Those of `nodes` that compute `values`."""
+def _needed(nodes: list, values: set[Value], checks: list) -> list:
+    """Those of `nodes` that compute `values`, and `checks` with what they ask."""
     wanted, kept = set(values), []
     for node in reversed(nodes):
-        if any(output in wanted for output in node.outputs):
+        if any(output in wanted for output in node.outputs) or any(node is check for check in checks):
             if isinstance(node, HostNode) and node.op.startswith("rand."):
                 raise CaptureRefusal("native code decides on a random number that it draws itself",
                                      kind="random.native")

@@ -136,10 +136,10 @@ class Numbers:
             return bool(truth)
         return self.recorder.path.decide(self.recorder.symbols.to_symbolic(truth).node.expr)
 
-    def assert_true(self, truth: Any, message: str, error: type = RuntimeError) -> None:
+    def assert_true(self, truth: Any, message: str, error: type = RuntimeError, in_try: bool = False) -> None:
         value = graph_number(truth)
         if isinstance(value, Value):
-            self.recorder.check(value, str(message), error.__name__)
+            self.recorder.check(value, str(message), error.__name__, in_try)
         elif not truth:
             raise error(str(message))
 
