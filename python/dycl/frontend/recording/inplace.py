@@ -7,26 +7,30 @@ The functional form is found by schema: `add_.Tensor` is `add.Tensor`, `add.out`
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+import sympy
 import torch
 
 from ...dtypes import own_name
 from ..diagnostics import CaptureRefusal
 from ..graph.program import TensorType, Value
+from ..torch_internals import sympy_functions
 from ..values.native_entries import imitated
 from ..values.tensor import is_handle
 from . import schema, value_checks
 from .random import run_inplace
 from .schema import bind, functional_form, is_out_variant
+from .value_checks import expression
 
 aten = torch.ops.aten
 
 
 def run(recorder, func, args: tuple, kwargs: dict) -> Any:
     arguments = bind(func, args, kwargs)
-    _check_overlap(func, arguments)
+    _check_overlap(recorder, func, arguments)
     special = _SPECIAL.get(func.overloadpacket)
     if special is not None and is_out_variant(func):
         special = None
@@ -46,13 +50,17 @@ _BY_INDEX = (aten.index_put_, aten.index_add_, aten.index_copy_, aten.index_fill
 _PRODUCTS = (aten.addmm_, aten.addmv_, aten.addr_, aten.addbmm_, aten.baddbmm_)
 
 
-def _check_overlap(func, arguments: dict) -> None:
+def _check_overlap(recorder, func, arguments: dict) -> None:
     """Torch refuses to write to memory of which it reads some elements under another index; ops that write by index, to
-    any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at, nor here is what
-    has extents known only at run time. Of other ops some fail and some read what they have just written."""
+    any memory that they read. Its own rule (MemoryOverlap.cpp): tensors with gaps are not looked at. Of other ops
+    some fail and some read what they have just written. Where only the run knows the places, it ends there."""
     by_index, product = func.overloadpacket in _BY_INDEX, func.overloadpacket in _PRODUCTS
     alike_too = by_index or product
     for target, read in _written_and_read(func, arguments):
+        if _is_symbolic(target) or _is_symbolic(read):
+            if read is not target or alike_too:
+                _require_apart(recorder, func, target, read, alike_too)
+            continue
         if (read is not target or alike_too) and _overlap(target, read, alike_too):
             _refuse_overlap(func, torch_refuses=by_index or torch.Tag.pointwise in func.tags
                             or func.overloadpacket is aten.copy_)
@@ -97,8 +105,6 @@ def _taken_as_number(func, name: str, arguments: dict) -> bool:
 
 def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
     """Whether they share elements; tensors that lie alike, element by element, only if that is asked for."""
-    if _is_symbolic(a) or _is_symbolic(b):
-        return False
     if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # handles of one storage that were made apart
         return False
     if not a.numel() or not b.numel() or a is not b and not all(map(_without_gaps, (a, b))):
@@ -112,8 +118,6 @@ def _overlap(a: torch.Tensor, b: torch.Tensor, also_alike: bool) -> bool:
 def _rereads(target: torch.Tensor, read: torch.Tensor, in_order: bool) -> bool:
     """Whether an op reads elements that it has written before, if it goes through memory in its order: where tensors
     have gaps, torch lets it, and what it then reads depends on the width of vectors and on threads."""
-    if _is_symbolic(target) or _is_symbolic(read):
-        return _is_one(read) and not _is_one(target)  # as rows of a table mostly are, others are alike or apart
     if target.untyped_storage()._cdata != read.untyped_storage()._cdata or not target.numel() or not read.numel():
         return False
     behind = read.storage_offset() - target.storage_offset()
@@ -124,10 +128,6 @@ def _rereads(target: torch.Tensor, read: torch.Tensor, in_order: bool) -> bool:
     if in_order and shared.any() and _spreads(seen.shape, written.shape):
         shared = shared & (seen < written)
     return bool(shared.any())
-
-
-def _is_one(x: torch.Tensor) -> bool:
-    return all(type(n) is int and n == 1 for n in x.shape)
 
 
 def _spreads(shape: tuple, over: tuple) -> bool:
@@ -141,6 +141,108 @@ def _addresses(x: torch.Tensor) -> np.ndarray:
     for size, stride in zip(x.shape, x.stride()):
         found = found[..., None] + np.arange(size) * stride
     return found
+
+
+def _require_apart(recorder, func, target: torch.Tensor, read: torch.Tensor, alike_too: bool) -> None:
+    """The same where only the run knows the places: what is not known to be apart is asked there."""
+    boxes = _Box(recorder.symbols, target._dycl), _Box(recorder.symbols, read._dycl)
+    apart = _apart(*boxes) if alike_too else sympy.Or(_apart(*boxes), _in_step(*boxes))
+    apart = _simplified(recorder.symbols, apart)
+    if apart == sympy.false:
+        _refuse_overlap(func, torch_refuses=False)
+    if apart != sympy.true:
+        recorder.check(recorder.symbols.lower(apart), f"{func.overloadpacket.__name__} reads and writes overlapping "
+                       "parts of one tensor: clone() what it reads", "RuntimeError", in_try=True)
+
+
+def _simplified(symbols, expr: sympy.Basic) -> sympy.Basic:
+    """Without the parts whose answer is known on this path."""
+    if isinstance(expr, (sympy.And, sympy.Or)):
+        return expr.func(*(_simplified(symbols, part) for part in expr.args))
+    if symbols.follows(expr):
+        return sympy.true
+    return sympy.false if symbols.follows(sympy.Not(expr)) else expr
+
+
+class _Box:
+    """The part of a storage that a view shows: (first place, extent, distance) along each of the storage's axes, and
+    which axis each dim of the view goes along (None: no axis). `is_exact`: else only that it lies in there."""
+
+    def __init__(self, symbols, info):
+        path = info.path()
+        self.symbols = symbols
+        self.whole = [expression(n) for n in (path[0].parent if path else info).sizes]
+        self.axes = [(sympy.Integer(0), n, 1) for n in self.whole]
+        self.dims: list[int | None] = list(range(len(self.whole)))
+        self.inside: list[sympy.Basic] = []  # what must hold of places counted from the end
+        self.is_exact = True
+        for view in path:
+            if self.is_exact:
+                self._step(view)
+
+    def _step(self, view) -> None:
+        func, args, kwargs = view.step
+        given = bind(func, args, kwargs)
+        packet = func.overloadpacket
+        if packet in (aten.select, aten.slice):
+            self.is_exact = self._cut(packet is aten.select, given, view.sizes)
+        elif packet is aten.permute:
+            self.dims = [self.dims[d] for d in given["dims"]]
+        elif packet in (aten.transpose, aten.t):
+            i, j = (given["dim0"], given["dim1"]) if packet is aten.transpose else (0, len(self.dims) - 1)
+            self.dims[i], self.dims[j] = self.dims[j], self.dims[i]
+        elif packet is aten.expand:
+            kept = [None if type(n) is int and n == 1 else d for d, n in zip(self.dims, view.parent.sizes)]
+            self.dims = [None] * (len(view.sizes) - len(kept)) + kept
+        elif packet is aten.unsqueeze:
+            self.dims.insert(given["dim"] % (len(self.dims) + 1), None)
+        elif packet is not aten.view or any(
+                expression(a) != expression(b) for a, b in zip_longest(view.sizes, view.parent.sizes, fillvalue=-1)):
+            self.is_exact = False
+
+    def _cut(self, one: bool, given: dict, sizes: tuple) -> bool:
+        dim = given["dim"] % len(self.dims)
+        axis = self.dims[dim]
+        at, distance = (given["index"], 1) if one else (given["start"] or 0, given["step"])
+        if axis is None or not isinstance(at, (int, torch.SymInt)) or type(distance) is not int:
+            return False
+        first, extent, before = self.axes[axis]
+        place, size = expression(at), sympy.Integer(1) if one else expression(sizes[dim])
+        if not self.symbols.follows(sympy.Ge(place, 0)):
+            place = sympy_functions.PythonMod(place, extent)
+            self.inside.append(sympy.Le(place + size, extent))
+        self.axes[axis] = (first + place * before, size, before * distance)
+        if one:
+            del self.dims[dim]
+        return True
+
+    def has_gaps(self) -> sympy.Basic:
+        """As torch asks it, of a storage that lies row by row."""
+        return sympy.Or(*(sympy.And(sympy.Gt(outer, 1), sympy.Lt(inner, n)) for k, (_, outer, _) in enumerate(self.axes)
+                          for (_, inner, _), n in zip(self.axes[k + 1:], self.whole[k + 1:])))
+
+
+def _apart(a: _Box, b: _Box) -> sympy.Basic:
+    """Whether they are apart along one of the axes."""
+    apart = []
+    for (at, size, distance), (other, extent, step) in zip(a.axes, b.axes):
+        apart += [sympy.Le(at + (size - 1) * distance + 1, other), sympy.Le(other + (extent - 1) * step + 1, at)]
+        apart += [sympy.Eq(n, 0) for n in (size, extent)]
+    return sympy.And(*a.inside, *b.inside, sympy.Or(*apart))
+
+
+def _in_step(target: _Box, read: _Box) -> sympy.Basic:
+    """Whether each element is read before it is written, if an op goes through memory in its order: two parts that lie
+    alike, or ones with gaps of which the read one lies behind the other."""
+    if not target.is_exact or not read.is_exact or target.dims != read.dims:
+        return sympy.false
+    ahead, alike, same = [], [], []
+    for (at, size, distance), (other, extent, step) in zip(target.axes, read.axes):
+        alike.append(sympy.Eq(at, other))
+        ahead.append(sympy.Ge(other, at))
+        same += [sympy.Eq(size, extent), sympy.Or(sympy.Eq(size, 1), sympy.Eq(distance, step))]
+    return sympy.And(*same, *target.inside, *read.inside,
+                     sympy.Or(sympy.And(*alike), sympy.And(*ahead, target.has_gaps())))
 
 
 def _is_symbolic(x: torch.Tensor) -> bool:

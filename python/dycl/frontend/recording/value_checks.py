@@ -158,9 +158,9 @@ def _boundaries(recorder, given: dict) -> None:
 
 def _strided(recorder, given: dict) -> None:
     """The elements must lie in the memory: none before its first, none behind its last."""
-    numbers = lambda name: [_expression(n) for n in given[name]]
+    numbers = lambda name: [expression(n) for n in given[name]]
     sizes, strides = numbers("size"), numbers("stride")
-    offset = _expression(given.get("storage_offset") or 0)
+    offset = expression(given.get("storage_offset") or 0)
     if len(sizes) != len(strides):
         return  # torch says so
     require = recorder.symbols.require
@@ -179,7 +179,7 @@ def _strided(recorder, given: dict) -> None:
         raise RuntimeError("setStorage: sizes, strides and storage offset are out of bounds for storage")
 
 
-def _expression(n: Any) -> sympy.Expr:
+def expression(n: Any) -> sympy.Expr:
     return n.node.expr if isinstance(n, torch.SymInt) else sympy.Integer(n)
 
 
