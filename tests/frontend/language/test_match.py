@@ -4,6 +4,8 @@
 PYTEST_DONT_REWRITE (the machine reads these programs as they are written).
 """
 
+from dataclasses import dataclass
+
 import torch
 
 from tests.frontend.support.harness import Cases, I, T
@@ -11,6 +13,27 @@ from tests.frontend.support.harness import Cases, I, T
 case = Cases()
 POS, NEG, MIX = T(1.0, 2.0, 3.0, 0.5), T(-1.0, -2.0, -3.0, -0.5), T(-4.0, 1.0, 2.0, -1.5)
 V = [(T(1, 2, 3),), (T(-1, 2, -3),), (T(0, 0, 0),), (T(5, -7, 2),)]
+
+
+@dataclass
+class Event:
+    kind: str
+    strength: float
+
+
+@case(*[torch.randn(3, 3, generator=torch.Generator().manual_seed(s)) for s in range(6)], paths=2)
+def match_by_class_on_objects_of_a_loop(x):
+    """Three of them become rows of a table."""
+    found, log = "none", []
+    for row in x:
+        k = int(row.argmax())
+        match Event(("noise", "target", "edge")[k], float(row[k])):
+            case Event(kind="target", strength=s) if s > 0.2:
+                found = "target"
+            case Event("edge"):
+                found = "edge"
+        log.append(found)
+    return log
 
 
 @case(I(0), I(1), I(2), I(5), I(-3), paths=5)

@@ -11,6 +11,7 @@ from ..diagnostics import CaptureRefusal
 from ..semantics import iteration, lookup, opaque_objects
 from ..state import iterators
 from ..state.signals import JUMPED
+from ..values.arena import Reference
 from ..values.counting import RtRangeIter
 from ..values.escape import Thrown
 from ..values.stand_in import DONE, is_instance, made_stand_in
@@ -230,6 +231,9 @@ def match_class(m, s, f, i):
     names = f.stack.pop()
     cls = f.stack.pop()
     subject = f.stack.pop()
+    if issubclass(type(subject), Reference):  # neither its class nor its attributes are those of the stand-in
+        raise CaptureRefusal("a `match` by class on one of many objects that the program keeps in a table",
+                             "ask isinstance() and its attributes with `if`", kind="match")
     f.stack.append(_match_class(m, subject, cls, i.arg, names))
 
 
