@@ -233,7 +233,7 @@ def match_class(m, s, f, i):
     subject = f.stack.pop()
     if issubclass(type(subject), Reference):  # neither its class nor its attributes are those of the stand-in
         raise CaptureRefusal("a `match` by class on one of many objects that the program keeps in a table",
-                             "ask isinstance() and its attributes with `if`", kind="match")
+                             "ask isinstance() and its attributes with `if`", kind="list.element")
     f.stack.append(_match_class(m, subject, cls, i.arg, names))
 
 
