@@ -10,6 +10,7 @@ import pytest
 
 import dycl
 from dycl.commands import verify
+from dycl.verification import onnx_arms
 from dycl.verification.onnx_arms import Turned, drive
 
 NESTED = """
@@ -59,6 +60,34 @@ def test_arms_that_no_input_takes(nested):
     assert sum("If 0 turned" in text for text in wrong["differences"]) == 1
     assert sum("If 0, 1 turned" in text for text in wrong["differences"]) == 1
     assert not any("If 1 turned" in text for text in wrong["differences"])
+
+
+# The loop ends by what the If gives: turned over, never.
+ENDLESS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[2] x) => (float[2] y) {
+   rounds = Constant <value_int: int = 9000000000000000> ()
+   go = Constant <value = bool {1}> ()
+   y = Loop (rounds, go, x) <body = body (int64 i, bool c, float[2] v) => (bool on, float[2] w) {
+      one = Constant <value_float: float = 1.0> ()
+      w = Add (v, one)
+      least = ReduceMin <keepdims = 0> (w)
+      most = Constant <value_float: float = -1000000.0> ()
+      small = Less (least, most)
+      on = If (small) <
+         then_branch = a () => (p) { p = Constant <value = bool {1}> () },
+         else_branch = b () => (q) { q = Constant <value = bool {0}> () }>
+   }>
+}"""
+
+
+def test_a_loop_that_a_turned_if_makes_endless_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_arms, "_SECONDS", 1.0)
+    path = tmp_path / "endless.onnx"
+    onnx.save(onnx.parser.parse_model(ENDLESS), path)
+    found = drive(path, dycl.load, 0, 1e-3, 1e-4)
+    assert found == {"calls": 0, "differences": [],
+                     "left_out": ["If 0 turned: ONNX Runtime does not end within 1 s"]}
 
 
 def test_the_command_drives(nested, tmp_path, capsys):

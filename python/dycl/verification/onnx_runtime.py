@@ -7,6 +7,7 @@ import functools
 import importlib
 import itertools
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -47,6 +48,26 @@ def session_of(path: str | os.PathLike, optimised: bool = True) -> Any:
         return onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise NotComparable(f"it does not take the file: {_first_line(error)}") from None
+
+
+def ends_within(seconds: float, session: Any, feeds: dict[str, Any]) -> bool:
+    """Whether a call of the session ends in that time; if not, it is stopped. Raises what the call raises."""
+    options, late = _onnxruntime().RunOptions(), threading.Event()
+
+    def stop() -> None:
+        late.set()
+        options.terminate = True
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    try:
+        session.run(None, feeds, options)
+    except Exception:
+        if not late.is_set():
+            raise
+    finally:
+        timer.cancel()
+    return not late.is_set()
 
 
 def inputs_of(session: Any, seed: int, more: Sequence[int] = ()) -> tuple[dict[str, Any], list]:
