@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects that change, in lists of run-time length or reached from each other: rows of tables (values/arena.py)."""
 
+import copy
 import dataclasses
 import enum
 import heapq
@@ -213,6 +214,19 @@ class Memory:
         self.value = value
 
 
+def copied_deeply(x):
+    found = []
+    for row in x:
+        if row[0] > 0:
+            found.append(Memory(row * 1))
+        elif found and row[1] > 0:
+            found[len(found) // 2].value = row * 2
+    others = copy.deepcopy(found)
+    for m in others:
+        m.value = m.value + 50
+    return sum([m.value for m in found], torch.zeros(2)), sum([m.value for m in others], torch.zeros(2))
+
+
 def written_in_place(x):
     found, last = [], None
     for row in x:
@@ -249,3 +263,11 @@ def test_writes_to_an_argument_reach_the_object():
         check(through_an_argument, [(x[:6], torch.ones(2)) for x in rows(0, 1, 2, 3)])
     except CompileError as error:
         assert error.kind in ("list.element", "blow-up", "alias")
+
+
+def test_deep_copies_are_other_objects():
+    """Without tables, or not at all."""
+    try:
+        check(copied_deeply, [x[:6] for x in rows(0, 1, 2, 3)])
+    except CompileError as error:
+        assert error.kind.startswith("escape") or error.is_kind("blow-up"), error

@@ -60,7 +60,7 @@ class RtKeptList(Reference):
         return []
 
     def copied(self, m: Any, deep: bool) -> Any:
-        return self.now(m)
+        return self.now(m).copied(m, deep)
 
     def truth(self, m: Any) -> Any:
         return self.now(m).truth(m)

@@ -42,8 +42,7 @@ class RtList(StandIn):
         return () if self.frozen else []
 
     def copied(self, m: Any, deep: bool) -> Any:
-        """Its elements are copies already."""
-        return self if self.frozen else m.lists.frozen(self, False)
+        return m.lists.copied(self, deep)
 
     def truth(self, m: Any) -> Any:
         length = m.lists.length(self)

@@ -118,6 +118,11 @@ def is_immutable(kind: tuple) -> bool:
     return kind[0] not in _PARTS or all(map(is_immutable, kind[2]))
 
 
+def holds_references(kind: tuple) -> bool:
+    """Whether a copy of such a value has the same objects in it as the value (values/arena.py)."""
+    return kind[0] == "reference" or kind[0] in _PARTS and any(map(holds_references, kind[2]))
+
+
 def _kind_of_parts(m: Any, x: Any, look: Any, depth: int) -> Any:
     changes = not isinstance(x, tuple) and class_built(x) not in OF_PARTS
     found = _parts(x, look) if depth < _DEEPEST and (not changes or m.is_born(x)) else None

@@ -14,6 +14,7 @@ from ..graph.dtypes import dtype_name
 from ..graph.program import INT, HostNode, ListType, ScalarType, TensorType, Value
 from . import chosen_text
 from .element_templates import element_template
+from .escape import Escape
 from .list import EMPTY, RtList, RtListIter
 from .list_kinds import (
     _PARTS,
@@ -22,6 +23,7 @@ from .list_kinds import (
     _numbers_of_one_dtype,
     cells_of,
     graph_lists,
+    holds_references,
     is_stored_as,
     join,
     keep_as_is,
@@ -235,6 +237,12 @@ class Lists:
     def frozen(self, x: RtList, frozen: bool) -> RtList:
         """tuple(x) or list(x)."""
         return self.new(list(x.values), x.kind, x, frozen)
+
+    def copied(self, x: RtList, deep: bool) -> RtList:
+        """copy.copy(x), or copy.deepcopy: its elements are copies already, but for objects in tables."""
+        if deep and holds_references(x.kind):
+            raise Escape(x, "copy")
+        return x if x.frozen else self.frozen(x, False)
 
     def kind(self, x: Any) -> Any:
         return x.kind if isinstance(x, RtList) else kind_of_items(self.m, x)
