@@ -161,7 +161,7 @@ def test_threads_run_at_once_and_a_shared_run_is_refused(tmp_path):
             thread.join()
         if runs[0] is not shared:
             assert not refused and together[0] > 1
-    assert not wrong and all("one Run per thread" in text for text in refused)
+    assert not wrong and all("in use by another thread" in text and "one Run for each" in text for text in refused)
 
 
 @pytest.mark.parametrize("text", [SLOW, SLOW_SCALARS], ids=["calls", "scalars"])

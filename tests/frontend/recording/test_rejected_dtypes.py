@@ -59,13 +59,17 @@ def batch_normed(x, y):
 @pytest.mark.parametrize("program, x, y", [
     (copied, INTS, FLOATS), (added, INTS, FLOATS), (added, FLOATS, DOUBLES), (put, FLOATS, DOUBLES),
     (put, FLOATS, INTS), (filled, FLOATS, FLOATS), (classified, FLOATS, INTS.abs() % 3),
-    (likelihood, FLOATS, INTS.abs() % 3), (selected, FLOATS, BYTES), (varied, FLOATS, INTS),
+    (likelihood, FLOATS, INTS.abs() % 3), (varied, FLOATS, INTS),
     (normed, FLOATS, DOUBLES), (batch_normed, FLOATS, DOUBLES)])
 def test_dtypes_that_kernels_reject(program, x, y):
     """They answered."""
     with pytest.raises((RuntimeError, IndexError)):
         program(x.clone(), y.clone())
     refused(program, [(x, y)], "torch does not compute it")
+
+
+def test_a_mask_of_bytes_raises_as_in_eager():
+    check(selected, [(FLOATS, BYTES)], paths=1)
 
 
 case = Cases()

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
-from ..registry import converts, static
+from ..registry import HALVES, converts, static
 from ..tape import Sym
 from .pointwise import clamp, expm1, extreme, log_of_one_plus, scalar_as
 
@@ -44,12 +46,20 @@ def log_sigmoid_forward(t, self):
     return [log_sigmoid(t, self), None]
 
 
-@converts("gelu", single=True)
+@functools.cache
+def _doubles(dtype: torch.dtype) -> bool:
+    """Whether torch's kernel for several elements doubles before it halves: not for each dtype on each machine."""
+    great = torch.full((2,), torch.inf, dtype=dtype)
+    return dtype != torch.float64 and bool(torch.nn.functional.gelu(great).isnan().all())
+
+
+@converts("gelu")
 def gelu(t, self, approximate="none"):
-    """2y - y: torch's kernel for several f32 doubles before it halves, so the greatest numbers become infinite and
-    infinity NaN; the one for a single element does not."""
-    result = t.op("Gelu", self, approximate=approximate)
-    if approximate != "none" or self.torch_dtype != torch.float32:
+    """2y - y where the kernel doubles: the greatest numbers become infinite and infinity NaN. The one for a single
+    element does not."""
+    x = t.cast(self, torch.float32) if self.torch_dtype in HALVES else self
+    result = t.op("Gelu", x, approximate=approximate)
+    if approximate != "none" or not _doubles(self.torch_dtype):
         return result
     extents = self.dims if self.known else ()
     if self.known and all(d == 1 for d in extents):
