@@ -2,7 +2,7 @@
 """Writes requirements-hashes.txt: the SHA-256 of each file that the pins of requirements.txt and
 requirements-engines.txt may be installed from, as the index lists them. Run it after a change of a pin.
 
-    pin_hashes.py [--index URL]
+    pin_hashes.py --index URL
 
 torch is left out: which build of it one installs (with or without a GPU) differs by index. Only wheels for Linux and
 the Pythons that DyCL runs on are listed.
@@ -57,7 +57,7 @@ def hashes(index, name, version):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--index", default="https://pypi.org/simple", metavar="URL")
+    parser.add_argument("--index", required=True, metavar="URL", help="of a package index, as pip takes it")
     index = parser.parse_args().index.rstrip("/")
     lines = [f"{name}=={version} " + " ".join(f"--hash=sha256:{digest}" for digest in hashes(index, name, version))
              for file in FILES for name, version in pins(file) if name not in LEFT_OUT]
