@@ -62,7 +62,8 @@ def lint():
 
 
 def pytest():
-    status, output = run([sys.executable, "-m", "pytest", "-q", "tests"])
+    workers = ["-n", str(os.cpu_count()), "--dist", "worksteal"]
+    status, output = run([sys.executable, "-m", "pytest", "-q", *workers, "tests"])
     last = output.strip().splitlines()[-1] if output.strip() else ""
     count = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|skipped|error|xfailed)", last)}
     failed = count.get("failed", 0) + count.get("error", 0)
