@@ -111,7 +111,7 @@ def test_the_demo_builds_what_it_shows(without_build):
     done = setup(without_build, path, "demo")
     assert done.returncode == 0, done.stderr
     assert (without_build / "built").read_text() == (
-        "--build --preset release --target dycl_native dycl_run dycl_plugin_ort\n")
+        "--build --preset release --target dycl dycl_native dycl_run dycl_plugin_ort\n")
     assert "-DDYCL_WITH_TVM=OFF -DDYCL_BUILD_TESTS=OFF" in (without_build / "configured").read_text()
     assert os.readlink(without_build / ".venv" / "bin" / "dycl-run") == "../../build/release/bin/dycl-run"
     setup(without_build, path)  # from then on everything, for the demo, too
