@@ -5,6 +5,9 @@ import json
 
 import numpy
 import pytest
+import torch
+
+import dycl as dycl_package
 
 from .test_cli import EARLY_EXIT, RAISES, dycl
 
@@ -33,6 +36,44 @@ def test_what_it_says(package, tmp_path):
     events = [e for e in json.loads((tmp_path / "t.json").read_text()) if e["ph"] == "X"]
     assert len(events) == 3 + 4 and {"ts", "dur", "pid", "tid", "name"} <= events[0].keys()
     assert json.loads(dycl("profile", package, "--random", 4, "--json").stdout)["count"] == 4
+
+
+# Ends on the other path from the third run on, if its state is kept.
+COUNTS = """
+state @count: int = 0
+
+func @main(%count: int state @count) -> (%y: int, int state @count) {
+^entry:
+  %one = const 1
+  %two = const 2
+  %next = add %count, %one
+  %late = gt %next, %two
+  branch %late, ^late, ^early
+^late:
+  return %one, %next
+^early:
+  return %two, %next
+}
+"""
+
+
+def test_a_program_that_keeps_states_runs_once_on_each_input(tmp_path):
+    (tmp_path / "c.dyir").write_text(COUNTS)
+    dycl("compile", tmp_path / "c.dyir", "-o", tmp_path / "c.dycl")
+    found = json.loads(dycl("profile", tmp_path / "c.dycl", "--random", 4, "--warmup", 0, "--json").stdout)
+    assert [run["path"] for run in found["runs"]] == [0, 0, 1, 1]
+
+
+def test_each_repetition_draws_the_same_numbers(tmp_path):
+    """The trace of the fastest is the trace of all: what is drawn next does not depend on the repetitions."""
+    def forward():
+        return 1 if torch.rand(()) > 0.5 else 0
+
+    dycl_package.compile(forward, ()).save(tmp_path / "r.dycl")
+    traces = [[run["trace"] for run in json.loads(
+        dycl("profile", tmp_path / "r.dycl", "--random", 16, "--seed", 3, "--repeat", repeat, "--json").stdout)["runs"]]
+        for repeat in (1, 4)]
+    assert traces[0] == traces[1] and len({str(trace) for trace in traces[0]}) == 2
 
 
 def test_two_packages_side_by_side(package, tmp_path):

@@ -24,10 +24,11 @@ struct ProfiledRun {
   std::vector<runtime::TimedCall> calls;
 };
 
-// Runs the program on each input once, after `warmup` runs on the first. What a program raises is a part of the
-// profile; an input that does not fit it is an error.
+// Runs the program on each input, after `warmup` runs on the first: `repeat` times, of which the fastest counts, so that
+// what the machine did in between does not. Each repetition draws the same random numbers. What a program raises is a
+// part of the profile; an input that does not fit it is an error.
 Result<std::vector<ProfiledRun>> profile_runs(runtime::Run& run, const std::vector<std::pair<std::string, Inputs>>& inputs,
-                                              int warmup);
+                                              int warmup, int repeat);
 
 // docs/view.md has the fields.
 nlohmann::ordered_json profile_json(const runtime::Program& program, const std::vector<ProfiledRun>& runs);

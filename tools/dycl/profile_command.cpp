@@ -21,6 +21,7 @@ struct Options {
   int random = 0;
   CommandOptions run;
   int warmup = 3;
+  int repeat = 3;
   std::string output, chrome;
 };
 
@@ -77,7 +78,8 @@ Result<Profiled> profile_of(const Console& console, const Options& options, cons
   DYCL_ASSIGN(const NamedInputs inputs, inputs_of(*made.program, options));
   DYCL_ASSIGN(runtime::Run run, make_run(made.program, options.run));
   run.set_print([](std::string_view) {});
-  auto runs = profile_runs(run, inputs, options.warmup);
+  const bool keeps_states = !made.program->states().empty();  // a second run would go on from the first
+  auto runs = profile_runs(run, inputs, options.warmup, keeps_states ? 1 : options.repeat);
   if (!runs) return runs.error();
   made.runs = std::move(*runs);
   made.object = profile_json(*made.program, made.runs);
@@ -126,6 +128,11 @@ void add_profile_command(CLI::App& app, Console& console, Action& action) {
   command->add_option("--warmup", options->warmup, "Runs before, on the first input")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--repeat", options->repeat,
+                   "Runs of each input, of which the fastest counts (1 if the program keeps states)")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_option("-o,--output", options->output, "Write the profile as JSON, for `dycl view --profile`");
   command->add_option("--chrome-trace", options->chrome, "Write events for the trace viewers of Chrome and Perfetto");
   add_engine_options(*command, options->run);
