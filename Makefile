@@ -12,7 +12,7 @@ help:
 	@echo 'make test-emit      500 generated programs and the zoo: emitted C++ against the walker, emitted ONNX against the interpreter; goes on where it was stopped'
 	@echo 'make test-long      what takes hours: fuzzing, sanitizers, generated programs, special values, suites; its last results: docs/trust.md. ARGS=--list: its parts; goes on where it was stopped'
 	@echo 'make coverage       which lines of the C++ core the C++ tests run: build/coverage/uncovered.txt; ARGS="runtime ir": of these folders'
-	@echo 'make install        runtime, plug-ins, tools, headers, man pages and completions into PREFIX (default /usr/local)'
+	@echo 'make install        runtime, plug-ins, tools, headers, man pages and completions into PREFIX (default /usr/local); builds no tests'
 	@echo 'make wheel          a wheel with compiler and runtime in build/dist, tried in an environment of its own'
 	@echo 'make docs           the documentation as a site: build/site/index.html; warnings are errors'
 	@echo 'make sbom           what DyCL is made of, as CycloneDX JSON: build/sbom.json'
@@ -60,7 +60,8 @@ coverage: setup
 	@.venv/bin/python scripts/coverage.py $(ARGS)
 
 PREFIX ?= /usr/local
-install: setup
+install:
+	@scripts/setup install
 	@cmake --install build/release --prefix $(PREFIX)
 
 wheel: setup

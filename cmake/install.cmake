@@ -2,9 +2,11 @@
 # where the build has it, the engine beside its plug-in, so that the prefix runs on its own.
 install(TARGETS dycl_run RUNTIME DESTINATION bin)
 install(TARGETS dycl RUNTIME DESTINATION bin OPTIONAL)
+add_custom_target(dycl_installed DEPENDS dycl_runtime_shared dycl_run dycl)  # what an installation needs built
 foreach(plugin dycl_plugin_ort dycl_plugin_openvino dycl_plugin_tvm)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION lib/dycl)
+    add_dependencies(dycl_installed ${plugin})
   endif()
 endforeach()
 if(TARGET dycl_plugin_ort AND EXISTS ${DYCL_ORT_ROOT}/lib/libonnxruntime.so.1)
@@ -13,6 +15,7 @@ if(TARGET dycl_plugin_ort AND EXISTS ${DYCL_ORT_ROOT}/lib/libonnxruntime.so.1)
 endif()
 if(TARGET dycl_openvino_compile)
   install(TARGETS dycl_openvino_compile RUNTIME DESTINATION lib/dycl)
+  add_dependencies(dycl_installed dycl_openvino_compile)
 endif()
 if(TARGET dycl_plugin_tvm)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/backends/tvm/compiler/ DESTINATION lib/dycl/tvm_compiler

@@ -114,10 +114,20 @@ def test_the_demo_builds_what_it_shows(without_build):
         "--build --preset release --target dycl dycl_native dycl_run dycl_plugin_ort\n")
     assert "-DDYCL_WITH_TVM=OFF -DDYCL_BUILD_TESTS=OFF" in (without_build / "configured").read_text()
     assert os.readlink(without_build / ".venv" / "bin" / "dycl-run") == "../../build/release/bin/dycl-run"
-    setup(without_build, path)  # from then on everything, for the demo, too
+
+
+def test_a_checkout_keeps_the_most_that_it_was_set_up_for(without_build):
+    path = f"{without_build}/bin:{os.environ['PATH']}"
+    for what in (["demo"], ["install"], ["demo"], [], ["install"], ["demo"]):
+        assert setup(without_build, path, *what).returncode == 0
+    assert [line.split()[2:] for line in (without_build / "configured").read_text().splitlines()] == [
+        ["-DDYCL_WITH_OPENVINO=OFF", "-DDYCL_WITH_TVM=OFF", "-DDYCL_BUILD_TESTS=OFF"],
+        ["-DDYCL_BUILD_TESTS=OFF"], ["-DDYCL_BUILD_TESTS=ON"]]
+    targets = [line.split()[4:] for line in (without_build / "built").read_text().splitlines()]
+    assert targets[1] == targets[4] == ["dycl_installed", "dycl_native"] and targets[3] == []
+    (without_build / "CMakePresets.json").write_text("{}")  # what it was set up for is another now
     setup(without_build, path, "demo")
-    assert (without_build / "configured").read_text().splitlines()[1:] == ["--preset release -DDYCL_BUILD_TESTS=ON"]
-    assert (without_build / "built").read_text().splitlines()[1] == "--build --preset release"
+    assert len((without_build / "configured").read_text().splitlines()) == 4
 
 
 def test_progress_on_a_terminal(without_build):
