@@ -123,6 +123,7 @@ complete -c dycl -n '__fish_seen_subcommand_from profile' -l plugins -d 'Folder 
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l portable -d 'Ignore artifacts made for one CPU'
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l quiet -d 'No progress and no notices'
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l random -d 'So many runs on random arguments'
+complete -c dycl -n '__fish_seen_subcommand_from profile' -l repeat -d 'Runs of each input, of which the fastest counts (1 if the program keeps states)'
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l require-signature -d 'The package must be signed by this public key (its file, or its text); may be repeated'
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l seed -d 'Of the program\'s own random numbers'
 complete -c dycl -n '__fish_seen_subcommand_from profile' -l spinning -d 'Idle threads spin: 1, 0, or -1: the engine\'s choice'

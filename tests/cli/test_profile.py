@@ -46,8 +46,8 @@ func @main(%count: int state @count) -> (%y: int, int state @count) {
 ^entry:
   %one = const 1
   %two = const 2
-  %next = add %count, %one
-  %late = gt %next, %two
+  %next = int.add %count, %one
+  %late = int.gt %next, %two
   branch %late, ^late, ^early
 ^late:
   return %one, %next
