@@ -77,6 +77,11 @@ def seeded_inside(x):
     return torch.rand(3), torch.initial_seed()
 
 
+def seeded_by_the_function_of_torch_random(x):
+    torch.random.manual_seed(int(x.sum()))
+    return torch.rand(3), torch.random.initial_seed()
+
+
 def seeded_by_data(x):
     torch.manual_seed(int(x.sum()) + 2**40)
     HELD.manual_seed(int(x.sum()))
@@ -156,7 +161,8 @@ def drawn_and_not_used(x):
     return x if not x.shape and skip < 0.5 else x * 2
 
 
-MODELS = (made, held, held_in_one_arm, read_alone, seeded_inside, seeded_by_data, seeded_with_odd_numbers,
+MODELS = (made, held, held_in_one_arm, read_alone, seeded_inside, seeded_by_the_function_of_torch_random,
+          seeded_by_data, seeded_with_odd_numbers,
           state_kept_and_put_back, forked, methods, branches, loops, torchs_own, initialised,
           of_the_standard_library, integers_of_the_standard_library, of_numpy, drawn_and_not_used)
 

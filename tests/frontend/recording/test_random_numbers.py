@@ -74,6 +74,17 @@ def test_integers_orders_and_choices(n):
     same(model, X)
 
 
+def test_a_generator_that_is_none_is_the_run_s_own():
+    def model(x, generator=None):
+        n = int((x > 0.5).sum())
+        return (torch.rand(3, 2, generator=generator), torch.randn(n, generator=generator),
+                torch.randint(0, 5, (n,), generator=None), torch.randperm(n, generator=generator),
+                torch.normal(x, 1.0, generator=generator), torch.bernoulli(x / 4, generator=generator),
+                torch.multinomial(x.flatten()[:n], 1, generator=generator), torch.zeros(4).normal_(generator=generator))
+
+    same(model, X, calls=[(X,), (X.flip(0) * 0.7,), (X / 2 + 0.3,)])
+
+
 def test_parameters_that_are_tensors():
     def model(x):
         y = x + 1

@@ -84,7 +84,7 @@ class RtGenerator(RtSource):
         return made
 
 
-@substitutes(torch.manual_seed)
+@substitutes(torch.manual_seed, torch.random.manual_seed)  # torch.compile's import makes the first a wrapper
 def manual_seed(seed):
     seed_run(int(seed))
     return torch.default_generator

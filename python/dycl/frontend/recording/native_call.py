@@ -81,7 +81,7 @@ class NativeCalls:
         fn, args = _unbound(fn, args)
         name = _OPERATORS.get(fn) or getattr(fn, "__name__", "")
         refused_calls.refuse_other_device(name, args, kwargs)
-        if isinstance(kwargs.get("generator"), (torch.Generator, RtGenerator)):
+        if isinstance(kwargs.get("generator", self), (torch.Generator, RtGenerator, type(None))):
             with random.lent(self.recorder, kwargs["generator"]):
                 return self._call(fn, args, {k: x for k, x in kwargs.items() if k != "generator"})
         native = name in _OF_TORCH or _is_native(fn)

@@ -46,8 +46,9 @@ def _from_its_generator(take: Callable, recorder, func, args: tuple, kwargs: dic
         raise _unsupported(func)
     arguments = bind(func, args, kwargs)
     generator = arguments.get("generator")
-    with contextlib.nullcontext() if generator is None else lent(recorder, generator):
-        kwargs = {name: value for name, value in kwargs.items() if name != "generator"}
+    with lent(recorder, generator):
+        # overloads that take one have no default for it
+        kwargs = {name: None if name == "generator" else value for name, value in kwargs.items()}
         return take(recorder, func, args, kwargs, make, arguments)
 
 
@@ -102,7 +103,7 @@ def state_tensor(recorder, generator: Any) -> torch.Tensor | None:
     """The handle of what a generator's state is; None: it is the run's own."""
     if isinstance(generator, RtSource):
         return generator.state
-    if generator is torch.default_generator:
+    if generator is None or generator is torch.default_generator:
         return None
     if isinstance(generator, torch.Generator) and generator.device.type != "cpu":
         raise CaptureRefusal(f"a generator on {generator.device}: programs run on the CPU", "make one on the CPU",
