@@ -64,9 +64,16 @@ def spectrogram(x):
     return torch.view_as_real(z) if z.abs().mean() > 3 else z.abs() ** 2
 
 
+def gated_sound(x):
+    window = torch.hann_window(16)
+    z = torch.stft(x.reshape(1, -1), 16, 4, window=window, return_complex=True)
+    loud = z.abs() > z.abs().mean()
+    return torch.istft(z * loud if loud.sum() > 50 else z, 16, 4, window=window, length=x.numel())
+
+
 @pytest.mark.parametrize("function",
                          [rotary, mixed_by_fourier, low_frequencies, period_by_autocorrelation, quotients, iterated,
-                          spectrogram], ids=lambda f: f.__name__)
+                          spectrogram, gated_sound], ids=lambda f: f.__name__)
 def test_complex_inside(function):
     torch.manual_seed(0)
     shape = (2, 8, 2, 4) if function is not low_frequencies else (2, 8, 4)

@@ -14,7 +14,7 @@ import sympy
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..torch_internals import FakeTensor, TorchDispatchMode, tree_iter
+from ..torch_internals import FakeTensor, TorchDispatchMode, is_composite, tree_iter
 from ..values.native_entries import imitated, refuse_own
 from ..values.tensor import is_handle
 from . import inplace, known_results, linear_algebra, schema, value_checks
@@ -170,6 +170,11 @@ class DispatchRecorder(TorchDispatchMode):
                 result = linear_algebra.laid_out(result, wanted[0])
         return self.pure(func, args, kwargs) if result is NotImplemented else result
 
+    def composite(self, func, args, kwargs):
+        """A view that torch itself makes of simpler ones; within a decomposition it arrives whole."""
+        with self:
+            return func.decompose(*args, **kwargs)
+
     def _require_defined(self, func, args, kwargs):
         """A run ends at a matrix of which libraries make different things, so that none of them is the answer."""
         with self:
@@ -320,7 +325,7 @@ def kind_of(func) -> Callable:
     if func.overloadpacket is aten.squeeze:
         return DispatchRecorder.squeeze
     if any(r.alias_info is not None for r in func._schema.returns):
-        return DispatchRecorder.view
+        return DispatchRecorder.composite if is_composite(func) else DispatchRecorder.view
     return DispatchRecorder.pure
 
 
