@@ -66,6 +66,15 @@ def host_function(function: Callable | None = None, *, name: str = "", results: 
     return made
 
 
+def _print(template: torch.Tensor, *values: Any) -> None:
+    """Tensors as torch writes them, among what print() was given; the template is a format in UTF-8."""
+    shown = [str(v) if isinstance(v, torch.Tensor) else v for v in values]
+    print(bytes(template.tolist()).decode().format(*shown), end="", flush=True)
+
+
+PRINT = host_function(_print, name="print", results=())
+
+
 def table(given: dict[str, Callable] | None = None) -> dict[str, Callable]:
     """By name: what is marked in this process, then what the caller gives."""
     functions: dict[str, Callable] = {name: returned_while(f.for_runtime) for name, f in registered.items()}

@@ -77,7 +77,7 @@ class Kept(nn.Module):
 case(UP, DOWN, BOTH)(Kept)
 
 
-@case(UP, DOWN, refuse="print of a tensor, or of a number with an unusual format")
+@case(UP, DOWN, refuse="or of a number with an unusual format")
 def grouped_zeros(x):
     print(f"{x[0].item():012,.2f}")
     return x if x[0] > 0 else -x

@@ -17,10 +17,12 @@ from . import (
     numbers,
     numpy,
     objects,
+    printing,
     random_streams,
     torch,
     wrapped_callables,
 )
 
 __all__ = ["containers", "dispatch_by_class", "einx", "host_calls", "interpreted", "introspection",
-           "lru_cache", "methods", "numbers", "numpy", "objects", "random_streams", "torch", "wrapped_callables"]
+           "lru_cache", "methods", "numbers", "numpy", "objects", "printing", "random_streams", "torch",
+           "wrapped_callables"]

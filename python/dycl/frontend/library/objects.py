@@ -19,7 +19,6 @@ import torch
 from ...objects import slot_names
 from .. import torch_internals
 from ..diagnostics import CaptureRefusal
-from ..graph.program import HostNode
 from ..polyfills import builtins as polyfills
 from ..semantics import attributes, lookup
 from ..semantics.registry import handles, ignore
@@ -30,7 +29,6 @@ from ..values.guard import Guard
 from ..values.native_entries import refuse_own
 from ..values.scalar import RtBool, RtFloat, RtInt
 from ..values.stand_in import is_instance, stand_in_of, type_of
-from ..values.text import RtText
 from ..values.text_formatting import format_value, is_text_of_argument
 
 
@@ -270,34 +268,6 @@ def _vars(m, s, args, kwargs):
     if len(args) == 1:
         return attributes.load_attr(m, s, args[0], "__dict__")
     raise CaptureRefusal("vars() of the running function", kind="builtin")
-
-
-@handles(print)
-def _print(m, s, args, kwargs):
-    if set(kwargs) - {"sep", "end", "flush"}:
-        raise CaptureRefusal("print to a file", kind="print")
-    for name in ("sep", "end"):
-        given = kwargs.get(name)
-        if given is not None and not is_instance(m, given, str):
-            raise TypeError(f"{name} must be None or a string, not {type_of(m, given).__name__}")
-    pieces: list = []
-    for k, arg in enumerate(args):
-        if k:
-            pieces.append(" " if kwargs.get("sep") is None else kwargs["sep"])
-        pieces.append(format_value(m, arg, "", 1) if m.has_runtime(arg) else str(arg))
-    pieces.append("\n" if kwargs.get("end") is None else kwargs["end"])
-    text, values = _template(pieces)
-    node = HostNode("print", [v.value for v in values], [], {"format": text}, m.recorder.span)
-    m.recorder.append(node)
-    return None
-
-
-def _template(pieces):
-    joined = RtText.of(pieces)
-    if not joined.writable:
-        raise CaptureRefusal("print of a tensor, or of a number with an unusual format, known only at run time",
-                             "print tensor.item(), with a plain format such as :.3f", kind="print", because=joined)
-    return joined.pattern()
 
 
 handles(warnings.warn)(ignore)
