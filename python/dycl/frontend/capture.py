@@ -70,12 +70,15 @@ def _captured(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
 
 def _settle(fn: Any, args: tuple, kwargs: dict, options: Options) -> Captured:
     assumptions = Assumptions()
+    why = ""
     for _ in range(options.max_restarts):
         try:
             return _attempt(fn, args, kwargs, options, assumptions)
-        except Restart:
-            continue
-    raise CompileError(f"capture did not settle after {options.max_restarts} attempts", kind="restarts")
+        except Restart as restart:
+            why = str(restart)
+    raise CompileError(f"capture did not settle after {options.max_restarts} attempts; why the last began anew: {why}"
+                       "\n  help: what calls leave must be in the same place each time, not under a key such as id(x)",
+                       kind="restarts")
 
 
 def _attempt(fn: Any, args: tuple, kwargs: dict, options: Options, assumptions: Assumptions) -> Captured:

@@ -264,3 +264,18 @@ def test_a_counter_beyond_64_bits():
     subject.steps = 2**70
     with pytest.raises(OverflowError):
         program(T(1, 2))
+
+
+def test_results_kept_under_the_identity_of_a_tensor_are_refused_with_the_place():
+    kept = {}
+
+    def program(x, y):
+        key = id(x), id(y)
+        if key not in kept:
+            kept[key] = x * y
+        return kept[key]
+
+    with pytest.raises(dycl.CompileError, match=r"why the last began anew: .* is one of a few values\n.*such as id\(x\)"
+                       ) as error:
+        dycl.compile(program, (torch.ones(3), torch.ones(3)), max_restarts=3)
+    assert error.value.kind == "restarts"
