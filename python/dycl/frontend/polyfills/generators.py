@@ -61,6 +61,10 @@ class RtGenerator(RtSource):
     def example(self, m):
         return torch.Generator()
 
+    @property
+    def device(self):
+        return torch.device("cpu")
+
     def manual_seed(self, seed):
         self.state.copy_(state_after(seed_run, seed))
         return self
