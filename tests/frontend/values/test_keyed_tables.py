@@ -201,7 +201,7 @@ def ambiguous(x):
 
 
 def order(x):
-    return list({n for n in x.tolist()})
+    return list({(n, 1) for n in x.tolist()})
 
 
 def shown(x):

@@ -88,6 +88,6 @@ def _of_list(obj: list, before: Any, after: Any, filled_anew: bool) -> Iterator[
 
 def _attributes_differ(obj: Any, before: Any, after: Any) -> bool:
     """Of an instance of a subclass of a container: those beside its elements."""
-    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", {})
+    old, new = (contents[1] or {} if isinstance(obj, dict) else getattr(contents, "attributes", None) or {}
                 for contents in (before, after))
     return old.keys() != new.keys() or any(new[name] is not value for name, value in old.items())

@@ -14,7 +14,7 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import functools as functools_polyfills
 from ..polyfills import itertools as iterator_polyfills
-from ..polyfills import keyed_tables
+from ..polyfills import keyed_sets, keyed_tables, set_order
 from ..polyfills.range import RtRange
 from ..semantics import identity, interpretation, iteration, keys, lookup, operators, subscripts
 from ..semantics.registry import handles
@@ -187,8 +187,10 @@ def _same_key(m, s, args, kwargs):
 
 for _fn, _answer in ((keyed_tables.check_key, keys.check), (keyed_tables.new_table, keys.new_like),
                      (keyed_tables.view, keys.new_view), (keyed_tables.elements, keys.elements),
-                     (keyed_tables.small_integers, keys.small_integers),
-                     (keyed_tables.order_of, keys.order_of),
+                     (keyed_sets.small_integers, keys.small_integers), (keyed_sets.order_of, keys.order_of),
+                     (keyed_sets.history_of, keys.history_of), (keyed_sets.want_histories, keys.want_histories),
+                     (keyed_sets.are_integers, keys.are_integers),
+                     (set_order.run_time, keys.as_run_time), (set_order.growing, keys.growing),
                      (functools_polyfills.keep_remembered, lru_cache.keep)):
     handles(_fn)(lambda m, s, args, kwargs, _answer=_answer: _answer(m, *args))
 

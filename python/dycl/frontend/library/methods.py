@@ -437,15 +437,7 @@ def _set_contains(m, s, target, args, kwargs):
 
 
 def _set_update(m, s, target, args, kwargs):
-    if not args:
-        return NotImplemented
-    items = iteration.materialise(m, args[0])
-    if items is None or any(map(keys.at_run_time, items)):
-        return m.call_then(s, polyfills.extend_set,
-                           (target, args[0] if items is None else tuple(items)), {}, signals.push_none)
-    m.heap.touch(target)
-    set.update(target, items)
-    return None
+    return operators.update_set(m, s, target, args, signals.push_none)
 
 
 _SET = {"update": _set_update, "__contains__": _set_contains,

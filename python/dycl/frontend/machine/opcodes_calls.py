@@ -10,7 +10,7 @@ import typing
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
 from ..polyfills import keyed_tables
-from ..semantics import iteration, keys
+from ..semantics import iteration, keys, operators
 from ..state import signals
 from ..state.signals import JUMPED
 from ..state.state import NULL
@@ -158,15 +158,10 @@ def list_extend(m, s, f, i):
 def set_update(m, s, f, i):
     source = f.stack[-1]
     target = f.stack[-i.arg - 1]
-    items = iteration.materialise(m, source)
-    if items is None or made_stand_in(target) is not None or any(map(keys.at_run_time, items)):
-        f.stack.pop()
-        if made_stand_in(target) is not None:
-            return m.call_then(s, keyed_tables.fill_set, (target, source), {}, signals.drop)
-        return m.call_then(s, polyfills.extend_set, (target, source if items is None else items), {}, signals.drop)
     f.stack.pop()
-    m.heap.touch(target)
-    target.update(items)
+    if made_stand_in(target) is not None:
+        return m.call_then(s, keyed_tables.fill_set, (target, source), {}, signals.drop)
+    return operators.update_set(m, s, target, (source,), signals.drop)
 
 
 def _called(function) -> str:

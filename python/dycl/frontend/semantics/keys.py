@@ -17,12 +17,14 @@ from typing import Any, Iterable
 import torch
 
 from ..diagnostics import CaptureRefusal
-from ..polyfills import keyed_tables
+from ..polyfills import keyed_sets, keyed_tables, set_order
 from ..state.contents import hashes_alike
-from ..values.scalar import kind_of
+from ..values.list import RtList
+from ..values.list_kinds import graph_lists
+from ..values.scalar import RtInt, kind_of
 from ..values.stand_in import deciding, key_refusal, stand_in_of
 
-TABLES = (keyed_tables.RtDict, keyed_tables.RtSet)
+TABLES = (keyed_tables.RtDict, keyed_sets.RtSet)
 _TABLES = {collections.Counter: keyed_tables.RtCounter, collections.OrderedDict: keyed_tables.RtOrderedDict,
            dict: keyed_tables.RtDict}
 
@@ -141,9 +143,10 @@ def wanted(m) -> bool:
 def as_table(m, container: Any, factory: Any = None) -> Any:
     """A table with the same entries, whose keys are known."""
     if isinstance(container, set):
-        table = m.new(object.__new__(keyed_tables.RtSet))
-        table.found, table.changes = m.new(list(container)), 0
-        table.in_order = all(map(hashes_alike, container))
+        table = m.new(object.__new__(keyed_sets.RtSet))
+        table.found, table.changes, table.finger = m.new(list(container)), 0, 0
+        table.in_order, table.grown = all(map(hashes_alike, container)), True
+        table.history = _history_of_known(m, container) if m.assumptions.histories.holds() else None
         return table
     table = m.new(object.__new__(next(kind for cls, kind in _TABLES.items() if isinstance(container, cls))))
     table.kind, table.factory, table.removals = type(container), factory, 0
@@ -188,6 +191,37 @@ def order_of(m, items: Any) -> list | None:
 
 
 _SMALLEST_SET = 8  # the places of the smallest table of CPython's sets
+
+
+def history_of(m, source: Any) -> Any:
+    own = stand_in_of(source)
+    if own is not None:
+        return getattr(own, "history", None)
+    return _history_of_known(m, source) if type(source) in (set, frozenset) else None
+
+
+def _history_of_known(m, container: Any) -> Any:
+    history = set_order.history_of_known(container)
+    return None if history is None else m.new(history)
+
+
+def want_histories(m) -> None:
+    if not m.assumptions.histories.holds() and set_order.is_that_of_python():
+        m.assumptions.histories.assume(None)
+
+
+def are_integers(m, items: tuple) -> bool:
+    return all(kind_of(x) == "int" for x in items)
+
+
+def as_run_time(m, number: int) -> RtInt:
+    return number if stand_in_of(number) is not None else RtInt(m.scalars.value(number, "int"), m.recorder.span)
+
+
+def growing(m, numbers: Any, pairs: bool) -> RtList:
+    """A copy as a list of run-time length."""
+    kind = ("tuple", tuple, (("int",), ("int",))) if pairs else ("int",)
+    return m.new(RtList(tuple(graph_lists(m, numbers, kind)), kind, frozenset(), None))
 
 
 # ---- when two keys are one -----------------------------------------------------------------------

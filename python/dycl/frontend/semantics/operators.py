@@ -17,6 +17,7 @@ import torch
 from ...objects import is_entry_name
 from ..diagnostics import CaptureRefusal
 from ..polyfills import builtins as polyfills
+from ..polyfills import keyed_sets
 from ..state import numpy_memory
 from ..state.interpreter import Interpreter
 from ..state.state import State
@@ -102,6 +103,21 @@ def _buffer_binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: b
         m.heap.touch(a)
         return _operator(op, inplace)(a, b)
     return _native_binary(m, s, op, a, b, inplace)
+
+
+def update_set(m: Interpreter, s: State, target: set, sources: tuple, then: Any) -> Any:
+    """target.update(*sources). For a set or dict Python makes room, so that the elements may stand in another order."""
+    items = [iteration.materialise(m, source) for source in sources]
+    known = tuple(x is not None and not any(map(keys.at_run_time, x)) for x in items)
+    if not all(known):
+        given = tuple(x if y is None or isinstance(x, _ROOMY) else tuple(y) for x, y in zip(sources, items))
+        return m.call_then(s, keyed_sets.update_known, (target, given, known), {}, then)
+    m.heap.touch(target)
+    set.update(target, *(x if isinstance(x, _ROOMY) else y for x, y in zip(sources, items) if y is not None))
+    return None
+
+
+_ROOMY = (set, frozenset, dict)
 
 
 def _tuple_binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:

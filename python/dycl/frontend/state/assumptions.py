@@ -79,6 +79,8 @@ class Assumptions:
         # merges of lists in whose elements there are lists of different lengths (values/list_kinds.py)
         self.rows = Assumption("lists of different lengths in lists")
         self.tables = Assumption("a dict whose keys are known only at run time")  # where it is made (semantics/keys.py)
+        # sets with elements known only at run time keep what was done to them (polyfills/set_order.py)
+        self.histories = Assumption("the order of a set's elements")
         # dicts that are no such ones, but whose keys keep many paths apart
         self.likely_tables = Assumption("dicts whose keys keep many paths apart", "no tables for keys of few values")
         # classes whose objects are rows of a table (values/arena.py), and the kinds of values of their attributes

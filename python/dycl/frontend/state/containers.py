@@ -7,7 +7,6 @@ from __future__ import annotations
 import array
 import collections
 import itertools
-import operator
 import types
 from typing import Any, Iterable
 
@@ -15,12 +14,10 @@ import numpy as np
 
 from ...calling.nodes import Dict, Each
 from ...calling.templates import Template
-from ..diagnostics import CaptureRefusal
 from ..values.equality import same_keys
 from .contents import Items, hashes_alike, merged_variable
 from .kind import Kind, kind_for
-
-_FEW = 5
+from .set_tables import OrderedItems, put_back, table_of
 
 
 class Elements(Kind):
@@ -34,7 +31,7 @@ class Elements(Kind):
         return tuple(items) if attributes is None else Items(items, dict(attributes))
 
     def install(self, obj: Any, contents: tuple) -> None:
-        if type(contents) is Items:
+        if isinstance(contents, Items) and contents.attributes is not None:
             self.put_attributes(obj, contents.attributes)
         self.fill(obj, contents)
 
@@ -42,7 +39,8 @@ class Elements(Kind):
         self.base.__setitem__(obj, slice(None), self.base(items))
 
     def held(self, contents: tuple) -> tuple:
-        return (contents, contents.attributes.values()) if type(contents) is Items else (contents,)
+        attributes = contents.attributes if isinstance(contents, Items) else None
+        return (contents,) if attributes is None else (contents, attributes.values())
 
     def merged(self, union: Any, obj: Any, a: Any, b: Any) -> tuple:
         items = self.merged_items(union, a, b)
@@ -96,26 +94,21 @@ class Deques(Elements):
 class Sets(Elements):
     base = set
 
-    def fill(self, obj: Any, items: tuple) -> None:
-        """The order in which a set gives its elements depends on how it came to hold them: the last that came may stand
-        before one that has taken its place."""
-        tries = itertools.chain((items, items[::-1]), itertools.permutations(items) if len(items) <= _FEW else ())
-        for order in tries:
-            set.clear(obj)
-            set.update(obj, order)
-            if all(map(operator.is_, set.__iter__(obj), items)):
-                return
-        if all(map(hashes_alike, items)):
-            raise CaptureRefusal("a set whose elements stand in an order that only its history explains",
-                                 "use a list or a dict", kind="heap")
+    def contents(self, obj: Any) -> OrderedItems:
+        items = super().contents(obj)
+        return OrderedItems.of(items, getattr(items, "attributes", None), table_of(obj))
+
+    def fill(self, obj: Any, items: Any) -> None:
+        put_back(obj, items, items.table)
+
+    def merged(self, union: Any, obj: Any, a: Any, b: Any) -> tuple:
+        if not same_keys(a, b) or a.table != b.table and all(map(hashes_alike, a)):
+            union.apart("different sets")  # with another table they are other sets to a loop, now or later
+        attributes = None if a.attributes is None else union.attributes(a.attributes, b.attributes)
+        return a if attributes is a.attributes else OrderedItems.of(a, attributes, a.table)
 
     def inside(self, obj: Any) -> Iterable:
         return list(obj)
-
-    def merged_items(self, union: Any, a: tuple, b: tuple) -> tuple:
-        if not same_keys(a, b):  # in another order they are other sets to a loop
-            union.apart("different sets")
-        return a
 
 
 @kind_for(dict)

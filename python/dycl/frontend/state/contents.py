@@ -4,7 +4,7 @@ how they are taken and put back, are in state/kind.py."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -79,9 +79,9 @@ LONG = 8  # elements: of longer containers it is looked for what need not be loo
 class Items(tuple):
     """The items of an instance of a subclass of list, set or deque, and its attributes."""
 
-    attributes: dict
+    attributes: dict | None
 
-    def __new__(cls, items: Any, attributes: dict) -> "Items":
+    def __new__(cls, items: Any, attributes: dict | None) -> Self:
         made = super().__new__(cls, items)
         made.attributes = attributes
         return made
