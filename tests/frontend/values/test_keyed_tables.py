@@ -104,6 +104,23 @@ def counters(x):
             counted.__class__ is collections.Counter)
 
 
+def combined(x):
+    a, b = collections.Counter(x[:2].tolist()), collections.Counter(x[2:].tolist())
+    return [list(found.items()) for found in (a + b, a - b, a & b, a | b, b - a)], a == b, a <= b, a > b
+
+
+def kept_positive(x):
+    a = collections.Counter(x[:2].tolist())
+    a.subtract(x[1:3].tolist())
+    less = -a
+    rest = list(a.items()), list((+a).items()), list(less.items()), a == {}
+    a += collections.Counter({3: 2, int(x[0]): 1})
+    a &= collections.Counter({3: 1, int(x[3]): 5})
+    a |= collections.Counter([4])
+    a -= collections.Counter(x[3:].tolist())
+    return rest, a, a.total()
+
+
 def in_order(x):
     unique = list(dict.fromkeys(x.tolist()))
     plain = {3: 1}
@@ -136,7 +153,7 @@ def nested(x):
 
 
 @pytest.mark.parametrize("f", [counts, pairs, texts, seen, comprehension, removed, missing, cells, nested, returned,
-                               counters, in_order, questions])
+                               counters, combined, kept_positive, in_order, questions])
 def test_same_as_eager(f):
     check(f, INPUTS, by_result=True)
 

@@ -12,6 +12,7 @@ on every path. A set has one list (polyfills/keyed_sets.py).
 from __future__ import annotations
 
 import collections
+import operator
 
 from ...calling.nodes import Table
 from ...calling.templates import Live
@@ -283,9 +284,30 @@ class RtCounter(RtDict):
         self.pop(key, None)
 
     def __eq__(self, other):
-        return refuse("a comparison of a Counter with keys known only at run time")
+        return self._all(other, operator.eq) if isinstance(other, collections.Counter) else RtDict.__eq__(self, other)
 
     __hash__ = None
+
+    def __le__(self, other):
+        return self._all(other, operator.le) if isinstance(other, collections.Counter) else NotImplemented
+
+    def __ge__(self, other):
+        return self._all(other, operator.ge) if isinstance(other, collections.Counter) else NotImplemented
+
+    def __lt__(self, other):
+        return self <= other and self != other if isinstance(other, collections.Counter) else NotImplemented
+
+    def __gt__(self, other):
+        return self >= other and self != other if isinstance(other, collections.Counter) else NotImplemented
+
+    def _all(self, other, holds):
+        for key in self:
+            if not holds(self.get(key, 0), other.get(key, 0)):
+                return False
+        for key in other:
+            if not holds(self.get(key, 0), other.get(key, 0)):
+                return False
+        return True
 
     def total(self):
         return sum(self.found_values)
@@ -295,13 +317,77 @@ class RtCounter(RtDict):
             for _ in range(self.found_values[i]):
                 yield self.found_keys[i]
 
-    def subtract(self, *others, **extra):
-        refuse("subtract() of a Counter with keys known only at run time")
+    def subtract(self, other=(), /, **extra):
+        if isinstance(other, dict) or hasattr(other, "keys"):
+            for key in other.keys():
+                self[key] = self[key] - other[key]
+        elif other is not None:
+            for key in other:
+                self[key] = self[key] - 1
+        for key in extra:
+            self[key] = self[key] - extra[key]
+
+    def __add__(self, other):
+        return self._combined(other, operator.add) if isinstance(other, collections.Counter) else NotImplemented
+
+    def __sub__(self, other):
+        return self._combined(other, operator.sub) if isinstance(other, collections.Counter) else NotImplemented
 
     def __or__(self, other):
-        refuse("| of a Counter with keys known only at run time")
+        return self._combined(other, max) if isinstance(other, collections.Counter) else NotImplemented
 
-    __ior__ = __or__
+    def __and__(self, other):
+        return self._combined(other, min) if isinstance(other, collections.Counter) else NotImplemented
+
+    def _combined(self, other, combine):
+        """What is more than none, in the order of the keys here, then of the other's."""
+        made = new_table(self)
+        for i in range(len(self.found_keys)):
+            key = self.found_keys[i]
+            count = combine(self.found_values[i], other.get(key, 0))
+            if count > 0:
+                made.found_keys.append(key)
+                made.found_values.append(count)
+        for key in other:
+            if key not in self:
+                count = combine(0, other[key])
+                if count > 0:
+                    made[key] = count
+        return made
+
+    def __pos__(self):
+        return self._combined(collections.Counter(), operator.add)
+
+    def __neg__(self):
+        return new_table(self)._combined(self, operator.sub)
+
+    def __iadd__(self, other):
+        for key in list(other):
+            self[key] = self[key] + other[key]
+        return self._keep_positive()
+
+    def __isub__(self, other):
+        for key in list(other):
+            self[key] = self[key] - other[key]
+        return self._keep_positive()
+
+    def __ior__(self, other):
+        for key in list(other):
+            if other[key] > self[key]:
+                self[key] = other[key]
+        return self._keep_positive()
+
+    def __iand__(self, other):
+        for key in list(self):
+            if other.get(key, 0) < self[key]:
+                self[key] = other.get(key, 0)
+        return self._keep_positive()
+
+    def _keep_positive(self):
+        for key in list(self):
+            if not self[key] > 0:
+                del self[key]
+        return self
 
 
 class RtOrderedDict(RtDict):
