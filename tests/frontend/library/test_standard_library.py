@@ -2,6 +2,7 @@
 """The standard library on values known only at run time: math, itertools, functools, enum, methods of numbers and
 strings; rows of tensors as lists; modules under torch.compile."""
 
+import collections
 import enum
 import functools
 import itertools
@@ -32,6 +33,48 @@ def divisors_of_floats(x):
 def bits(x):
     n = int(x).bit_length()
     return n * 2 if n > 3 else n
+
+
+@case(I(3, 1, 3), I(5, 5, 5), I(1, 2, 7), I(7, 3, 1), by_result=True)
+def found_in_deques(x):
+    line = collections.deque(x.tolist(), maxlen=3)
+    line.append(7)
+    times, place = line.count(7), line.index(7, -2)
+    try:
+        place = place * 10 + line.index(3)
+        line.remove(1)
+    except ValueError as error:
+        return times, place, str(error), list(line)
+    return times, place, list(line)
+
+
+@case(T(2.675, 1.005), T(-0.0004, 0.5), T(1e17, -1e-9), T(float("inf"), 2.5), T(float("nan"), -7.25), by_result=True)
+def numbers_read_back(x):
+    a, b = x.tolist()
+    n = -3 if b > 1 else 12
+    return float(f"{a:.3f}"), float("%.1f" % b), float(f" {a:+.2f}"), int(f"{n:04d}"), float(str(n))
+
+
+@case(I(0), I(1), I(-9), I(255), I(2**62), I(-(2**63) + 1))
+def digits(x):
+    n = int(x)
+    text = f"{bin(n)} {hex(n)} {oct(n)} {format(n, '06d')} {format(n)}"
+    return (text, n.bit_count()) if n > 3 else (text, -n.bit_count())
+
+
+@case(I(5, 2), I(0, 0), I(3, 5), I(20, 10), I(-1, 2), I(4, -1), I(21, 0), I(61, 2))
+def counted(x):
+    n, k = x.tolist()
+    try:
+        return math.comb(n, k), math.perm(n, min(k, 4)), math.factorial(min(n, 20)), math.isqrt(n)
+    except ValueError as error:
+        return str(error)
+
+
+@case(*(I(n) for n in (0, 1, 3, 4, 2**52 + 1, (2**31 - 1) ** 2, (2**31 - 1) ** 2 - 1, 3037000499**2,
+                       3037000499**2 - 1, 2**63 - 1)), by_result=True)
+def whole_roots(x):
+    return math.isqrt(x.item())
 
 
 @case(T(4.0), T(9.5), T(float("inf")), T(float("nan")), T(-0.0), T(-2.5), T(1e30))

@@ -326,7 +326,8 @@ def _list_insert(m, s, target, args, kwargs):
 
 
 def _needs_equality(m, target, args):
-    return m.has_runtime(target) or m.has_runtime(args) or lookup.python_method(args[0], "__eq__") is not None
+    items = tuple(target) if isinstance(target, collections.deque) else target
+    return m.has_runtime(items) or m.has_runtime(args) or lookup.python_method(args[0], "__eq__") is not None
 
 
 def _by_equality(method):
@@ -463,7 +464,8 @@ def _deque_rotate(m, s, target, args, kwargs):
     return collections.deque.rotate(target, _turns(m, target, stand_in_of(args[0])))
 
 
-_DEQUE = {"rotate": _deque_rotate, "extend": _deque_extend("extend"), "extendleft": _deque_extend("extendleft")}
+_DEQUE = {"rotate": _deque_rotate, "extend": _deque_extend("extend"), "extendleft": _deque_extend("extendleft"),
+          **{name: _by_equality(getattr(collections.deque, name)) for name in ("count", "index", "remove")}}
 
 
 def _array_from_outside(m, s, target, args, kwargs):

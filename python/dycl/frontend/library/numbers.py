@@ -37,6 +37,9 @@ def _convert(m, s, args, kwargs, to, polyfill):
     found = own.converted(m, to) if own is not None else NotImplemented
     if found is not NotImplemented:
         return found
+    rounded = own.rounded_number() if own is not None and to is float else None
+    if rounded is not None:
+        return m.call(s, number_polyfills.round_to, rounded, {})
     method = f"__{to.__name__}__"
     user = lookup.python_method(x, method)
     if user is not None:
@@ -164,6 +167,19 @@ def _operator_index(m, s, args, kwargs):
     if stand_in_of(x) is not None:
         return index_of(m, x)
     return m.call(s, lookup.python_method(x, "__index__"), (x,), {}) if subscripts.asks_index(x) else NotImplemented
+
+
+def _in_digits(native):
+    def call(m, s, args, kwargs):
+        if len(args) != 1 or kwargs or stand_in_of(args[0]) is None:
+            return NotImplemented
+        return m.call(s, POLYFILLS[native], (index_of(m, args[0]),), {})
+
+    return call
+
+
+for _native in (bin, hex, oct):
+    handles(_native)(_in_digits(_native))
 
 
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import operator
+from collections import deque
 
 from .registry import on_request, substitutes
 
@@ -517,7 +518,15 @@ def list_index(items, item, start=0, stop=None):
     raise ValueError(f"{item!r} is not in list")
 
 
-@substitutes(list.count, tuple.count, when=on_request)
+@substitutes(deque.index, when=on_request)
+def deque_index(items, item, start=0, stop=None):
+    try:
+        return list_index(items, item, start, stop)
+    except ValueError:
+        raise ValueError(f"{item!r} is not in deque") from None
+
+
+@substitutes(list.count, tuple.count, deque.count, when=on_request)
 def list_count(items, item):
     n = 0
     for x in items:
@@ -533,6 +542,15 @@ def list_remove(items, item):
             del items[i]
             return
     raise ValueError("list.remove(x): x not in list")
+
+
+@substitutes(deque.remove, when=on_request)
+def deque_remove(items, item):
+    for i in range(len(items)):
+        if same(items[i], item) or items[i] == item:
+            del items[i]
+            return
+    raise ValueError(f"{item!r} is not in deque")
 
 
 def equal_sequences(a, b):
@@ -723,6 +741,13 @@ def setdefault(table, key, default=None):
         return table[key]
     table[key] = default
     return default
+
+
+@substitutes(format)
+def formatted(value, spec="", /):
+    if not isinstance(spec, str):
+        raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
+    return f"{value:{spec}}"
 
 
 def join_text(separator, iterable):

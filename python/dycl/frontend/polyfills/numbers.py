@@ -53,6 +53,82 @@ def bit_length(x):
     return count
 
 
+@substitutes(int.bit_count, when=on_request)
+def bit_count(x):
+    rest = abs(int(x))
+    count = 0
+    while rest > 0:
+        count = count + (rest & 1)
+        rest = rest >> 1
+    return count
+
+
+@substitutes(math.comb, when=on_request)
+def comb(n, k):
+    n, k = operator.index(n), operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    if k > n:
+        return 0
+    found = 1
+    for i in range(min(k, n - k)):
+        found = found * (n - i) // (i + 1)
+    return found
+
+
+@substitutes(math.perm, when=on_request)
+def perm(n, k=None):
+    n = operator.index(n)
+    k = n if k is None else operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    found = 1
+    for i in range(k):
+        found = found * (n - i)
+    return found
+
+
+@substitutes(math.factorial, when=on_request)
+def factorial(n):
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    found = 1
+    for i in range(n):
+        found = found * (i + 1)
+    return found
+
+
+@substitutes(math.isqrt, when=on_request)
+def isqrt(n):
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))
+    if root > 3037000499 or root * root > n:
+        return root - 1
+    return root
+
+
+@substitutes(bin, when=on_request)
+def binary_text(n):
+    return f"-0b{-n:b}" if n < 0 else f"0b{n:b}"
+
+
+@substitutes(hex, when=on_request)
+def hexadecimal_text(n):
+    return f"-0x{-n:x}" if n < 0 else f"0x{n:x}"
+
+
+@substitutes(oct, when=on_request)
+def octal_text(n):
+    return f"-0o{-n:o}" if n < 0 else f"0o{n:o}"
+
+
 @substitutes(float.conjugate, when=on_request)
 def itself(x):
     return x

@@ -176,6 +176,10 @@ class StandIn:
         x = self.number(m)
         return NotImplemented if x is self else x.converted(m, to) if isinstance(x, StandIn) else to(x)
 
+    def rounded_number(self) -> tuple | None:
+        """(number, digits) where float(self) is that number rounded to so many; None: it is none such."""
+        return None
+
     def absolute(self, m: Any) -> Any:
         """abs(self)."""
         return NotImplemented

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ...calling.exceptions import Spelled
@@ -53,6 +54,23 @@ class Changed:
     @property
     def origin(self) -> Any:
         return self.text.origin
+
+
+def only_number(parts: tuple) -> Any:
+    """The part that is not white space, if it is one."""
+    found = [p for p in parts if not isinstance(p, str)]
+    blank = not any(p.strip() for p in parts if isinstance(p, str))
+    return found[0] if len(found) == 1 and blank else None
+
+
+def rounded_number(parts: tuple) -> tuple | None:
+    """float(f"{x:.3f}") is round(x, 3): both are the decimal number nearest to x, of two the even one."""
+    part = only_number(parts)
+    spec = _FIXED.fullmatch(part.spec) if isinstance(part, Formatted) and part.number.kind == "float" else None
+    return None if spec is None else (part.number, int(spec[1]))
+
+
+_FIXED = re.compile(r"[+\- ]?0?\d*\.(\d+)[fF]")
 
 
 LATE = (Chosen, Joined, Changed)  # what results and attributes alone can show
@@ -221,6 +239,9 @@ class RtText(StandIn):
     def number(self, m: Any) -> Any:
         found = m.texts.number(self)
         return self if found is None else found
+
+    def rounded_number(self) -> tuple | None:
+        return rounded_number(self.parts)
 
     def formatted(self, m: Any, spec: Any, conversion: int) -> Any:
         return m.texts.format_text(m, self, spec, conversion)

@@ -5,12 +5,13 @@ not know."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..diagnostics import CaptureRefusal
 from . import chosen_text
 from .scalar import RtInt, RtScalar
-from .text import Chosen, RtText
+from .text import Chosen, Formatted, RtText, only_number
 from .text_formatting import refuse_method
 
 _METHODS = {"split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip",
@@ -87,7 +88,10 @@ def _sum(m: Any, text: RtText, fn: Any) -> Any:
 
 def number(text: RtText) -> RtScalar | None:
     """int(text) of a text that is nothing but an integer of the run."""
-    if not all(isinstance(p, RtInt) or type(p) is str and not p.strip() for p in text.parts):
-        return None
-    found = [p for p in text.parts if isinstance(p, RtInt)]
-    return found[0] if len(found) == 1 else None
+    part = only_number(text.parts)
+    if isinstance(part, Formatted) and part.number.kind == "int" and _DECIMAL.fullmatch(part.spec):
+        return part.number
+    return part if isinstance(part, RtInt) else None
+
+
+_DECIMAL = re.compile(r"[+\- ]?0?\d*d")
