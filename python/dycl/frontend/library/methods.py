@@ -187,7 +187,7 @@ def _native_method(m: Interpreter, s: State, owner: Any, name: str, kwargs: dict
         result = natively(fn, *full, **kwargs)
     else:
         result = native_calls.native(m, s, fn, full, kwargs)
-    if name == "copy" and type(result) in (dict, set):
+    if name in _MAKING and type(result) in (dict, set):
         return keys.made(m, result)
     return m.new_if_mutable(result) if name in ("copy", "split", "fromkeys") else result
 
@@ -210,6 +210,7 @@ _CARRIERS = {"append", "appendleft", "extend", "extendleft", "insert", "pop", "p
              "__ixor__"}
 
 
+_MAKING = {"copy", "union", "intersection", "difference", "symmetric_difference"}
 _SHOWING = {"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__repr__", "__str__", "__format__"}
 _LIST_USES = {"insert", "pop", "sort", "reverse", "remove", "copy", "index", "count", "clear"}
 

@@ -20,7 +20,7 @@ from ..diagnostics import CaptureRefusal
 from ..polyfills import keyed_sets, keyed_tables, set_order
 from ..state.contents import hashes_alike
 from ..values.list import RtList
-from ..values.list_kinds import graph_lists
+from ..values.list_kinds import graph_lists, kind_of_items
 from ..values.scalar import RtInt, kind_of
 from ..values.stand_in import deciding, key_refusal, stand_in_of
 
@@ -145,8 +145,9 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
     if isinstance(container, set):
         table = m.new(object.__new__(keyed_sets.RtSet))
         table.found, table.changes, table.finger = m.new(list(container)), 0, 0
-        table.in_order, table.grown = all(map(hashes_alike, container)), True
-        table.history = _history_of_known(m, container) if m.assumptions.histories.holds() else None
+        table.in_order, table.grown, table.history = all(map(hashes_alike, container)), True, None
+        if m.assumptions.histories.holds():
+            _keep_history(m, table, container)
         return table
     table = m.new(object.__new__(next(kind for cls, kind in _TABLES.items() if isinstance(container, cls))))
     table.kind, table.factory, table.removals = type(container), factory, 0
@@ -193,6 +194,18 @@ def order_of(m, items: Any) -> list | None:
 _SMALLEST_SET = 8  # the places of the smallest table of CPython's sets
 
 
+def _keep_history(m, table: Any, container: Any) -> None:
+    """With lists of run-time length, so that states with other elements meet."""
+    table.history = _history_of_known(m, container)
+    if table.history is not None:
+        table.found = _of_run_time_length(m, table.found)
+
+
+def _of_run_time_length(m, items: list) -> RtList:
+    kind = kind_of_items(m, items)
+    return m.new(RtList(tuple(graph_lists(m, items, kind)) if items else (), kind, frozenset(), None))
+
+
 def history_of(m, source: Any) -> Any:
     own = stand_in_of(source)
     if own is not None:
@@ -202,7 +215,7 @@ def history_of(m, source: Any) -> Any:
 
 def _history_of_known(m, container: Any) -> Any:
     history = set_order.history_of_known(container)
-    return None if history is None else m.new(history)
+    return None if history is None else _of_run_time_length(m, history)
 
 
 def want_histories(m) -> None:

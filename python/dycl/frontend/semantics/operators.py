@@ -75,7 +75,8 @@ def _user_operator(a: Any, b: Any, op: str) -> tuple | None:
 
 def _container_binary(m: Interpreter, s: State, op: str, a: Any, b: Any, inplace: bool) -> Any:
     if not inplace:
-        return m.new(_operator(op)(a, b))
+        result = _operator(op)(a, b)
+        return keys.made(m, result) if type(result) in (dict, set) else m.new(result)
     if isinstance(a, list) and op == "add":
         return _extended(m, s, a, b, list.extend)
     m.heap.touch(a)
