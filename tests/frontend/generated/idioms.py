@@ -8,8 +8,8 @@ give these programs.
 
 from __future__ import annotations
 
-from tests.frontend.generated.idioms_decoding import DecodingIdioms
 from tests.frontend.generated.idioms_prelude import IDIOM_PRELUDE
+from tests.frontend.generated.idioms_sets import SetIdioms
 from tests.frontend.generated.wild import WILD_PRELUDE, WildGenerator
 
 IDIOMS = 50_000_000
@@ -19,10 +19,11 @@ IDIOM_FEATURES = {
     "counts": 0.3, "queues": 0.25, "vals": 0.3, "views2": 0.35, "arrays": 0.25, "memory": 0.3, "coroutine": 0.2,
     "shrinks": 0.3, "labels": 0.25, "trees": 0.2, "tools": 0.3, "scatter": 0.35, "collapse": 0.3, "records": 0.3,
     "stack": 0.25, "caught": 0.3, "padded": 0.25,
+    "sets": 0.3, "tallies": 0.2, "digits": 0.2,
 }
 
 
-class IdiomGenerator(DecodingIdioms):
+class IdiomGenerator(SetIdioms):
     STATEMENTS = {**WildGenerator.STATEMENTS, **{f"i_{name}": (5, name) for name in IDIOM_FEATURES}}
 
     def __init__(self, seed: int):
