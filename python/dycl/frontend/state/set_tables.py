@@ -79,4 +79,17 @@ def _mark_of_left() -> int:
     return _words(some)[0]
 
 
+def _is_laid_out_as_said() -> bool:
+    """Memory is written by hand here: a Python with another layout must not get that far."""
+    x = {3, 1}
+    x.discard(1)
+    header, table = _header(x), table_of(x)
+    return (header[_FILL] == 2 and header[_USED] == 1 and header[_MASK] == _SMALLEST - 1 and header[_FINGER] == 0
+            and header[_TABLE] == ctypes.addressof(header) + _WITHIN * ctypes.sizeof(_WORDS)
+            and table.slots[1] == _LEFT and table.slots[3] == 0 and table.hashes[3] == 3
+            and table.slots.count(_FREE) == _SMALLEST - 2)
+
+
 _LEFT_MARK = _mark_of_left()
+if not _is_laid_out_as_said():
+    raise ImportError("DyCL does not know how this Python lays out sets in memory: use CPython 3.11 or 3.12")
