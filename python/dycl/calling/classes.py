@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import enum
 import fractions
+import inspect
 import sys
 import types
 from typing import Any, Callable, Iterable
@@ -35,8 +36,14 @@ _ERRORS = (*(x for x in vars(builtins).values() if isinstance(x, type) and issub
            torch.linalg.LinAlgError, torch.cuda.OutOfMemoryError, CompileError, CompileWarning, InputError)
 
 
+_MOST_MEMBERS = 1 << 14  # of an enum, or fields of a class: Python takes much longer for many
+_MOST_LARGE = 256  # members of an enum with numbers of more than 64 bits
+
+
 def class_name(x: Any) -> str:
-    """module:qualname; "" of what has none."""
+    """module:qualname; "" of what has none. Of a class made for a package's name, that name."""
+    if isinstance(x, type) and isinstance(made := vars(x).get("dycl_made"), str):
+        return made
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
     return f"{module}:{name}" if isinstance(module, str) and isinstance(name, str) else ""
 
@@ -46,6 +53,11 @@ _FIXED: dict[str, type] = {class_name(x): x for x in (*_DATA, *_ERRORS)} | {
     # where 0.1.0 says that errors of ours are
     f"dycl.frontend.{old}:{x.__name__}": x for old, x in (("inputs", InputError), ("diagnostics", CompileError),
                                                           ("diagnostics", CompileWarning))}
+
+
+def is_plain_key(x: Any) -> bool:
+    """A value of which a file cannot have many with one hash."""
+    return type(x) in (str, bytes, bool, type(None)) or type(x) is int and -(2**63) <= x < 2**63
 
 
 def same_class(given: type, wanted: type) -> bool:
@@ -88,6 +100,13 @@ def is_fixed(cls: Any) -> bool:
     return isinstance(cls, type) and _FIXED.get(class_name(cls)) is cls
 
 
+def _own_method(cls: type, name: str) -> bool:
+    """Whether a method was written for it: not one of Python's, nor one that `dataclass` made."""
+    found = inspect.getattr_static(cls, name, None)
+    return isinstance(found, types.FunctionType) and not (
+        dataclasses.is_dataclass(cls) and found.__code__.co_filename == "<string>")
+
+
 # ---- what a loaded package gets ------------------------------------------------------------------------
 
 
@@ -106,6 +125,7 @@ class Classes:
             self.handed[class_name(x)] = x
             self.handed.setdefault(x.__qualname__, x)  # compiled in one module, handed over from another
         self._made: dict[tuple, Any] = {}
+        self.own_hash: dict[type, str] = {}  # of classes that merely are in the process, with their names
         self.fail: Any = None
 
     def _handed(self, name: str) -> Any:
@@ -128,11 +148,18 @@ class Classes:
             return
         if called:
             self._not_trusted(name, "__init__")
+        if any(_own_method(cls, name) for name in ("__hash__", "__eq__")):
+            self.own_hash[cls] = name
         if any("__del__" in vars(base) for base in cls.__mro__):
             self._not_trusted(name, "__del__")
         if issubclass(cls, BaseException) and (type(cls) is not type or any(
                 isinstance(vars(base).get("__new__"), (staticmethod, types.FunctionType)) for base in cls.__mro__)):
             self._not_trusted(name, "__new__")
+
+    def check_hashed(self, cls: type) -> None:
+        """Refuses instances in sets, and as keys, for which code of their class would run when they are put there."""
+        if cls in self.own_hash:
+            self._not_trusted(self.own_hash[cls], "__hash__ or __eq__")
 
     def _not_trusted(self, name: str, method: str) -> None:
         self.fail(f"{name} has a {method}, which would run on what the file says; if that is meant to be, hand the "
@@ -242,6 +269,8 @@ def check_description(reader: Any, description: Any) -> dict:
     if kind in ("namedtuple", "dataclass"):
         reader.fields(description, "kind", "fields")
         fields = [reader.text(name) for name in reader.items(description["fields"])]
+        if len(fields) > _MOST_MEMBERS:
+            reader.fail(f"a {kind} of more than {_MOST_MEMBERS} fields")
         if not all(map(records.is_field, fields)) or len(set(fields)) != len(fields):
             reader.fail(f"fields of a {kind} that are no names")
     elif kind == "enum":
@@ -251,6 +280,9 @@ def check_description(reader: Any, description: Any) -> dict:
         for name, value in reader.pairs(description["members"]):
             if not records.is_field(reader.text(name)) or type(value) not in (bool, int, str, type(None)):
                 reader.fail("members of an enum are names with plain values")
+        most = _MOST_MEMBERS if all(is_plain_key(value) for _, value in description["members"]) else _MOST_LARGE
+        if len(description["members"]) > most:
+            reader.fail(f"an enum of more than {most} members")
     elif kind == "exception":
         reader.fields(description, "kind", "base")
         reader.text(description["base"])

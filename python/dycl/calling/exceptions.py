@@ -106,6 +106,8 @@ class Raised(dict):
             read = look.read(message) if look.name == name else None
             if read is not None and read not in found:
                 found.append(read)
+            if len(found) > 1:
+                break
         arguments, attributes = found[0] if len(found) == 1 else ((message,), {})
         arguments, attributes = copy.deepcopy((arguments, attributes))
         error = None

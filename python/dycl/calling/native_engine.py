@@ -133,32 +133,35 @@ class NativeEngine:
     def _generator(self, run: Any) -> Any:
         return generator.lent_to(run) if self.draws else contextlib.nullcontext()
 
-    def _run_in_use(self, keeps_states: bool) -> Any:
-        """The Run by which this thread's next call is made. A loaded program's keeps the states."""
-        return self._runs.first if keeps_states and self.program.states else self._runs.own
+    def _run_in_use(self, keeps_states: bool) -> contextlib.AbstractContextManager:
+        """The Run by which this thread's next call is made, for this thread alone. A loaded program's keeps the
+        states."""
+        return self._runs.keeping_states() if keeps_states else contextlib.nullcontext(self._runs.own)
 
     @contextlib.contextmanager
     def traced(self, keeps_states: bool) -> Iterator[list]:
         """Afterwards the list holds (number of the decision, arm) of the last call."""
-        run, taken = self._run_in_use(keeps_states), []  # type: ignore[var-annotated]
-        run.set_trace(True)
-        try:
-            yield taken
-            taken += run.trace
-        finally:
-            run.set_trace(False)
+        taken: list = []
+        with self._run_in_use(keeps_states) as run:
+            run.set_trace(True)
+            try:
+                yield taken
+                taken += run.trace
+            finally:
+                run.set_trace(False)
 
     @contextlib.contextmanager
     def profiled(self, keeps_states: bool) -> Iterator[dict]:
-        run, measured = self._run_in_use(keeps_states), {}  # type: ignore[var-annotated]
-        run.set_profile(True)
-        try:
-            started = time.perf_counter()
-            yield measured
-            measured["seconds"] = time.perf_counter() - started
-            measured["profile"] = run.profile
-        finally:
-            run.set_profile(False)
+        measured: dict = {}
+        with self._run_in_use(keeps_states) as run:
+            run.set_profile(True)
+            try:
+                started = time.perf_counter()
+                yield measured
+                measured["seconds"] = time.perf_counter() - started
+                measured["profile"] = run.profile
+            finally:
+                run.set_profile(False)
 
     def reset_states(self) -> None:
         with self._runs.keeping_states() as run:
@@ -227,11 +230,12 @@ class RunIndexError(IndexError, RuntimeError):
 
 _BY_INDEX = re.compile(r"running (\w+) node\..*(out of data bounds|invalid ind|out of bounds|GatherElements op)",
                        re.DOTALL)
+_LONGEST_SAID = 10_000  # characters that engines need for it; a package may raise an error of its own that is long
 
 
 def _index_error(error: Any, index_errors: dict) -> BaseException | None:
     """What torch raises where an engine refuses an index."""
-    failed = _BY_INDEX.search(error.message)
+    failed = _BY_INDEX.search(error.message[:_LONGEST_SAID])
     if failed is None or not index_errors.get(failed[1]):
         return None
     names = index_errors[failed[1]]

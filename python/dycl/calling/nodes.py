@@ -19,7 +19,7 @@ import torch
 
 from ..errors import InputError, PackageError
 from ..objects import HEAP_TYPE, attributes_of, new_instance, plain_object, slot_names
-from .classes import BUILT
+from .classes import BUILT, is_plain_key
 from .same_contents import same
 from .templates import Change, Equal, Given, Made, Named, Reference, Rows, Static, Template, class_differs
 from .text_templates import Text
@@ -132,6 +132,10 @@ class Node(Template):
     def read_attributes(cls, data: list, reader: Any) -> tuple:
         return tuple((reader.attribute(name), reader.template(t)) for name, t in reader.pairs(data[0])) if data else ()
 
+    def check_hashed(self, reader: Any) -> None:
+        reader.classes.check_hashed(self.cls)
+        super().check_hashed(reader)
+
     def check(self, reader: Any) -> None:
         """Refuses what `rebuild` could not make."""
         _check_no_method_hidden(self.cls, self.attributes, reader)
@@ -151,6 +155,9 @@ def _check_no_method_hidden(cls: type, attributes: Iterable[tuple[str, Template]
     for name, t in attributes:
         if isinstance(t, (Named, Object, Reference)) and isinstance(inspect.getattr_static(cls, name, None), _METHODS):
             reader.fail(f"an attribute {name} that hides a method of {cls.__name__}")
+
+
+_MOST_OF_ANY = 4096  # elements of a set, keys of a dict, whose hashes a file could choose to be equal
 
 
 def _attributes(x: Any, each: Each) -> tuple:
@@ -328,6 +335,8 @@ class Dict(Node):
         names = tuple(reader.key(key) for key, _ in pairs)
         items = tuple(reader.template(t) for _, t in pairs)
         factory = reader.factory(data[4]) if len(data) > 4 else None
+        if sum(not is_plain_key(name) for name in names) > _MOST_OF_ANY:
+            reader.fail("a dict with very many keys that are neither texts nor whole numbers of 64 bits")
         if len(set(names)) != len(names):
             reader.fail("a key twice")
         if factory is not None and not issubclass(made, collections.defaultdict):
@@ -390,6 +399,11 @@ class Set(Node):
         super().check(reader)
         if not all(t.hashable for t in self.items):
             reader.fail("an element of a set that cannot be in one")
+        for t in self.items:
+            t.check_hashed(reader)
+        if len(self.items) > _MOST_OF_ANY and not all(isinstance(t, Static) and is_plain_key(t.value)
+                                                      for t in self.items):
+            reader.fail(f"a set of {len(self.items)} elements that are neither texts nor whole numbers")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -531,6 +545,7 @@ class Table(Node):
         known = all(t.hashable for t in keys.items) if isinstance(keys, (List, Tuple)) else False
         if not (inside is not None and inside.hashable or known):
             reader.fail("keys of a table that cannot be in one")
+        keys.check_hashed(reader)
         if not all(isinstance(t, (Rows, List, Tuple)) for t in self.items):
             reader.fail("columns of a table are lists")
 

@@ -17,7 +17,7 @@ from .classes import Classes
 from .exceptions import Raised, read_look, write_look
 from .interface import Interface, Place
 from .nodes import Deque, Dict, List, Node, Object
-from .package_reader import Reader, Writer, nodes_by_path
+from .package_reader import Paths, Reader, Writer
 from .templates import Array, Column, Generator, Number, Row, Template, Tensor
 from .text_templates import all_texts_bounded
 
@@ -133,8 +133,9 @@ class _Loading:
         argument_names = self.texts("argument_names", len(arguments))
         names = self.texts("names", reader.tensors + reader.numbers)
         self.check_inputs([*arguments, *keywords.values()])
+        paths = Paths(reader)
         self.places = dict(found for name, t in (*zip(argument_names, arguments), *keywords.items())
-                           for found in nodes_by_path(t, name))
+                           for found in paths.nodes(t, name))
         written = self.input_numbers("written_inputs")
         variants = self.variants(len(written) + len(reader.items(self.at("replaced"))))
         loaded = LoadedInterface(arguments, keywords, variants, self.slots, written, [], self.exceptions(), {}, names,

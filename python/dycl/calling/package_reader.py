@@ -39,6 +39,7 @@ from .text_templates import Text
 DEEPEST = 100  # templates in templates
 _LARGEST = 1 << 27  # characters
 _MOST_VALUES = 1 << 22  # in arrays and objects, of about a hundred bytes each
+_MOST_IN_PATHS = 1 << 26  # characters: the name of each part of an argument holds those of all that it is in
 _RESULTS: dict[str, type[Template]] = {
     "tensor": Tensor, "array": Array, "int": Number, "float": Number, "bool": Number, "numbers": Row, "rows": Rows,
     "static": Static, "written": Static, "import": Named, "member": Named,
@@ -276,14 +277,26 @@ def interface_data(program: Any) -> Any:
     return parsed(own_metadata(program).get("python", "{}"))
 
 
-def nodes_by_path(template: Template, path: str) -> Iterator[tuple[str, Node]]:
-    """The containers of an argument that a call may change, as `match` finds them."""
-    if not isinstance(template, Node):
-        return
-    if template.mutable:
-        yield path, template
-    for key, t in zip(template.keys(), template.items):
-        of_part = f"{path}.{key}" if isinstance(template, Object) else f"{path}[{key!r}]"
-        yield from nodes_by_path(t, of_part)
-    for name, t in template.attributes:
-        yield from nodes_by_path(t, f"{path}.{name}")
+class Paths:
+    """How parts of the arguments are called, in messages and in writes."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.left = reader, _MOST_IN_PATHS
+
+    def nodes(self, template: Template, path: str) -> Iterator[tuple[str, Node]]:
+        """The containers of an argument that a call may change, as `match` finds them."""
+        self.left -= len(path)
+        if self.left < 0:
+            self.reader.fail(f"names of its parts of more than {_MOST_IN_PATHS} characters")
+        yield from self._inside(template, path)
+
+    def _inside(self, template: Template, path: str) -> Iterator[tuple[str, Node]]:
+        if not isinstance(template, Node):
+            return
+        if template.mutable:
+            yield path, template
+        for key, t in zip(template.keys(), template.items):
+            yield from self.nodes(t, f"{path}.{key}" if isinstance(template, Object) else f"{path}[{key!r}]")
+        for name, t in template.attributes:
+            yield from self.nodes(t, f"{path}.{name}")
+

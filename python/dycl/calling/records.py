@@ -103,8 +103,8 @@ ENUM_BASES: dict[str, Any] = {"Enum": enum.Enum, "str": enum.Enum, **{x.__name__
 
 
 def _names(name: str) -> dict[str, Any]:
-    module, _, qualname = name.partition(":")
-    return {"__module__": module, "__qualname__": qualname, "dycl_made": True}
+    """Such a class is no part of the module that the package names: pickling one of its instances would import that."""
+    return {"__module__": __name__, "__qualname__": name.partition(":")[2], "dycl_made": name}
 
 
 def _last(name: str) -> str:
@@ -137,7 +137,7 @@ def enumeration(name: str, base: str, members: list) -> type:
     mixed: dict[str, Any] = {"type": str} if base == "str" else {}
     made = ENUM_BASES[base](_last(name), [(member, value) for member, value in members], module=own["__module__"],
                             qualname=own["__qualname__"], **mixed)
-    type.__setattr__(made, "dycl_made", True)
+    type.__setattr__(made, "dycl_made", name)
     return made
 
 

@@ -89,6 +89,11 @@ class Template:
         """What a value that fits has at the leaves."""
         return []
 
+    def check_hashed(self, reader: Any) -> None:
+        """Refuses what must not be asked for its hash, as what is put into a set, or is a key, is."""
+        for part in self.parts():
+            part.check_hashed(reader)
+
     def write(self, out: Any) -> list:
         raise NotImplementedError(type(self))
 
@@ -516,6 +521,10 @@ class Reference(Template):
 
     def rebuild(self, leaves: Iterator, made: Made) -> Any:
         return made[self.number]
+
+    def check_hashed(self, reader: Any) -> None:
+        for cls in reader.classes.own_hash:  # of which class that object is, is not known
+            reader.classes.check_hashed(cls)
 
     def write(self, out: Any) -> list:
         return [self.kind, self.number]

@@ -25,6 +25,7 @@ CHANGING = frozenset(("capitalize", "casefold", "center", "expandtabs", "ljust",
 _EXAMPLES: dict[str, Any] = {"int": 7, "float": 1.5, "bool": True}
 LONGEST = 1 << 26  # characters of one text
 _MOST = 1 << 28  # of all texts of a result
+_WIDEST_NUMBER = 1000  # by any specification: a width of three digits, or a float written out
 _WIDEST = 1 << 16  # that a method fills up to
 
 
@@ -139,7 +140,7 @@ class Format(Text):
     pattern: str
 
     def joined(self, values: list) -> str:
-        bounded(len(self.pattern) + sum(len(x) for x in values if isinstance(x, str)))
+        bounded(len(self.pattern) + sum(len(x) if isinstance(x, str) else _WIDEST_NUMBER for x in values))
         return self.pattern.format(*values)
 
     def how(self) -> Any:

@@ -3,6 +3,7 @@
 gives results or a PackageError. Costs 30 s, most of it for the mutations."""
 
 import collections
+import contextlib
 import copy
 import dataclasses
 import enum
@@ -10,6 +11,7 @@ import fractions
 import itertools
 import json
 import os
+import pickle
 import random
 import resource
 import subprocess
@@ -22,6 +24,7 @@ import torch
 
 import dycl
 from dycl.calling import package_interface
+from dycl.calling.classes import class_name
 from tests.frontend.support.harness import T
 from tests.frontend.support.packages import interface_of, with_interface, with_metadata
 
@@ -175,13 +178,83 @@ def test_what_a_package_names_is_not_imported(packages, tmp_path):
     assert len(done.stdout.splitlines()) == 2 * len(names), done.stdout
 
 
+MADE = {
+    "record": {"variants": [["object", "evil:Run", [["x", ["tensor"]]]]]},
+    "dict": {"variants": [["dict", "evil:Run", [["x", ["tensor"]]]]]},
+    "class": {"variants": [["tuple", "builtins:tuple", [["tensor"], ["import", "evil:Run"]]]],
+              "classes": {"evil:Run": {"kind": "exception", "base": "builtins:ValueError"}}},
+    "named tuple": {"variants": [["tuple", "evil:Run", [["tensor"]]]],
+                    "classes": {"evil:Run": {"kind": "namedtuple", "fields": ["x"]}}},
+    "dataclass": {"variants": [["object", "evil:Run", [["x", ["tensor"]]]]],
+                  "classes": {"evil:Run": {"kind": "dataclass", "fields": ["x"]}}},
+    "member": {"variants": [["tuple", "builtins:tuple", [["tensor"], ["member", "evil:Run", "A"]]]],
+               "classes": {"evil:Run": {"kind": "enum", "base": "Enum", "members": [["A", 1]]}}},
+    "number": {"variants": [["tuple", "builtins:tuple", [["tensor"], ["constant", "evil:Run", "A"]]]],
+               "classes": {"evil:Run": {"kind": "enum", "base": "IntEnum", "members": [["A", 1]]}}},
+    "exception": {"variants": [["tuple", "builtins:tuple", [["tensor"], ["exception", "evil:Run", []]]]],
+                  "classes": {"evil:Run": {"kind": "exception", "base": "builtins:ValueError"}}},
+}
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_what_is_made_for_a_name_cannot_lead_pickle_to_it(packages, tmp_path, monkeypatch, what):
+    """Pickle imports the module that a class says it is of: pools of processes pickle results and exceptions."""
+    (tmp_path / "evil.py").write_text("open('marker', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    result = loaded(packages, tmp_path, putting(**MADE[what]))(T(1, 2))
+    assert "Run" in repr(result)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+            pickle.dumps(result, protocol)
+    assert not (tmp_path / "marker").exists() and "evil" not in sys.modules
+    assert class_name(type(copy.deepcopy(result))) == class_name(type(result))
+
+
+class Hashed:
+    """Asked for its hash, it calls what it holds."""
+
+    def __hash__(self):
+        return self.act(*self.args)
+
+
+class Same:
+    def __eq__(self, other):
+        return self.act(*self.args)
+
+    __hash__ = object.__hash__
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize("name", ["Hashed", "Same"])
+def test_hashes_of_trusted_classes_are_not_asked_for(packages, tmp_path, name):
+    """To put an object into a set, or make it a key, runs code of its class on what the file says."""
+    kept = ["object", f"{__name__}:{name}", [["act", ["import", "subprocess:Popen"]], ["args", ["static", "int", 1]]]]
+    for held in (["set", "builtins:set", [kept, kept]], ["set", "builtins:frozenset", [kept]],
+                 ["tuple", "builtins:tuple", [kept, ["set", "builtins:set", [["ref", 1]]]]],
+                 ["set", "builtins:set", [["tuple", "builtins:tuple", [kept]]]],
+                 ["table", "builtins:dict", [["list", "builtins:list", [kept]], ["list", "builtins:list", [kept]]]]):
+        wanted = putting(variants=[["tuple", "builtins:tuple", [["tensor"], held]]])
+        with pytest.raises(dycl.PackageError, match="has a __hash__ or __eq__, which would run on what the file says"):
+            loaded(packages, tmp_path, wanted, trust="classes")
+    assert loaded(packages, tmp_path, putting(variants=[["tuple", "builtins:tuple", [["tensor"], kept]]]),
+                  trust="classes")(T(1, 2))[1].args == 1
+    points = ["set", "builtins:set", [["object", f"{__name__}:Point", [["x", ["static", "int", k]]]] for k in (1, 1)]]
+    wanted = putting(variants=[["tuple", "builtins:tuple", [["tensor"], points]]])
+    assert loaded(packages, tmp_path, wanted, trust="classes")(T(1, 2))[1] == {Point(1)}
+
+
 def test_trusted_classes_are_those_that_are_there(packages, tmp_path):
     """A function is no class, a class of another kind does not fit, and no module is asked for what it makes."""
     def trusting(name, kind="object"):
         return loaded(packages, tmp_path, putting(variants=[[kind, name, [["x", ["tensor"]]]]]), trust="classes")
 
     assert type(trusting(f"{__name__}:Output")(T(1, 2))) is Output
-    assert type(trusting("os:system")(T(1, 2))).__module__ == "os"  # a record of that name
+    assert class_name(type(trusting("os:system")(T(1, 2)))) == "os:system"  # a record of that name
     with pytest.raises(dycl.PackageError, match="section metadata: variants.*is not the class of a dict"):
         trusting(f"{__name__}:Output", "dict")
     sys.modules["lazy"] = type(os)("lazy")

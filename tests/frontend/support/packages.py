@@ -27,6 +27,12 @@ def _sections(data: bytes) -> list[tuple[int, str, bytes, int]]:
     return found
 
 
+def sections_of(path) -> dict[str, bytes]:
+    """What each section holds, inflated."""
+    return {name: zlib.decompress(stored) if flags & _DEFLATED else stored
+            for _, name, stored, flags in _sections(path.read_bytes())}
+
+
 def metadata_of(path) -> dict:
     stored, flags = next((s, f) for _, name, s, f in _sections(path.read_bytes()) if name == "metadata")
     return json.loads(zlib.decompress(stored) if flags & _DEFLATED else stored)
