@@ -252,6 +252,36 @@ def test_tensors_in_other_files_of_bodies_and_attributes(tmp_path):
         assert np.array_equal(program(x, np.array(c))["y"], wanted - arrays["weight"])
 
 
+@pytest.mark.parametrize("location", [
+    "../secret", "link", "folder/secret", "nowhere/../link", "nowhere/../folder/secret", "inside/../../secret",
+    "nowhere/../../model/../secret", "link\0/../w.bin", "w.bin\0"])
+def test_tensors_in_files_outside_of_the_folder_are_refused(tmp_path, location):
+    """Behind a folder that is not there, symbolic links were not followed before it was asked where they lead."""
+    home = tmp_path / "model"
+    (home / "inside").mkdir(parents=True)
+    (tmp_path / "secret").write_bytes(bytes(16))
+    (home / "w.bin").write_bytes(bytes(16))
+    (home / "link").symlink_to(tmp_path / "secret")
+    (home / "folder").symlink_to(tmp_path)
+    tensor = onnx.TensorProto(name="w", data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    h = onnx.helper
+    x, y = (h.make_tensor_value_info(name, 1, [4]) for name in "xy")
+    graph = h.make_graph([h.make_node("Add", ["x", "w"], ["y"])], "g", [x], [y], [tensor])
+
+    def compiled():
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+        (home / "m.onnx").write_bytes(model.SerializeToString())
+        return dycl.compile(home / "m.onnx", (np.ones(4, np.float32),), verify=False)
+
+    entry = graph.initializer[0].external_data[0]
+    with pytest.raises(dycl.CompileError, match="outside the model's folder"):
+        compiled()
+    for good in ("w.bin", "inside/../w.bin", "./w.bin"):
+        entry.value = good
+        assert compiled()(np.ones(4, np.float32))["y"].tolist() == [1] * 4
+
+
 def test_what_is_stated_of_unused_values_refuses_nothing(tmp_path):
     model = onnx.parser.parse_model(COUNTS)
     model.graph.value_info.extend([onnx.helper.make_tensor_value_info("nobody", onnx.TensorProto.STRING, [1]),

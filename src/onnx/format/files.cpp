@@ -59,9 +59,11 @@ class ExternalFiles {
     const std::string& location = tensor.external->location;
     std::error_code error;
     const auto base = std::filesystem::weakly_canonical(base_dir_, error);
-    const auto path = std::filesystem::weakly_canonical(base / location, error);
+    // Without ".." first: behind a folder that is not there, links would not be followed.
+    const auto path = std::filesystem::weakly_canonical((base / location).lexically_normal(), error);
     const auto relative = path.lexically_relative(base);
-    if (error || std::filesystem::path(location).is_absolute() || relative.empty() || *relative.begin() == "..")
+    if (error || std::filesystem::path(location).is_absolute() || relative.empty() || *relative.begin() == ".." ||
+        location.find('\0') != std::string::npos)
       return Error{ErrorKind::InvalidModel,
                    "ONNX: tensor '" + tensor.name + "' names '" + location + "', outside the model's folder",
                    {},
