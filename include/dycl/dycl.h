@@ -14,6 +14,10 @@
  * is needed (DYCL_INVALID_INPUT); a function that returns no error then does nothing, and returns 0, NULL,
  * or "" where it reads an error.
  *
+ * Callbacks (what is printed) are called in the middle of an execution. There dycl_run_execute, the states and what was
+ * kept are errors; options and a callback that are set hold from the next execution on; and dycl_run_free takes place
+ * when the execution is over, which then is an error.
+ *
  * Threads. A program is immutable and may be shared by threads. A run belongs to one
  * thread at a time. A run keeps its program alive: free them in any order.
  *

@@ -313,6 +313,9 @@ struct TimedCall {
   std::uint64_t begin = 0, nanoseconds = 0;
 };
 
+// Callbacks (host functions, what is printed, polls, deciders) are called in the middle of a run. There its run(),
+// set_state() and reset_states() are errors; what set_options, set_poll, set_print, set_decider and force() say there
+// holds from the next run on. The Run must not be destroyed or moved before run() has returned.
 class DYCL_API Run {
  public:
   static Result<Run> create(std::shared_ptr<const Program> program);
@@ -348,7 +351,7 @@ class DYCL_API Run {
   // The states kept in this Run. set_state copies.
   Result<Value> state(std::string_view name) const;
   Result<void> set_state(std::string_view name, const Value& value);
-  void reset_states();  // to the initial values: all, or none if memory runs out (std::bad_alloc)
+  Result<void> reset_states();  // to the initial values: all, or none if memory runs out (std::bad_alloc)
 
   // Of the numbers that the program draws: what torch draws on the CPU after torch.manual_seed(seed). At first 0; the
   // generator goes on from run to run.

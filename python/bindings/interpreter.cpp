@@ -25,21 +25,24 @@ namespace {
 using ir::HostValue;
 
 // `type` tells an int from a float and an optional from what it holds; null: by the value alone.
-HostValue import_host_value(nb::handle value, const ir::Type* type, const std::string& name) {
+HostValue import_host_value(nb::handle value, const ir::Type* type, const std::string& name, int depth = 0) {
   using Kind = ir::Type::Kind;
   PyObject* p = value.ptr();
   if (type && type->kind == Kind::Optional)
-    return p == Py_None ? HostValue::none() : HostValue::some(import_host_value(value, &type->element.front(), name));
+    return p == Py_None ? HostValue::none()
+                        : HostValue::some(import_host_value(value, &type->element.front(), name, depth + 1));
   if (PyBool_Check(p)) return HostValue::of(p == Py_True);
   if (PyLong_Check(p)) {
-    if (type && type->kind == Kind::Float) return HostValue::of(nb::cast<double>(value));
-    return HostValue::of(nb::cast<std::int64_t>(value));
+    if (type && type->kind == Kind::Float) return HostValue::of(import_float(value, name));
+    return HostValue::of(import_int(value, name));
   }
   if (PyFloat_Check(p)) return HostValue::of(PyFloat_AS_DOUBLE(p));
   if (PyList_Check(p) || PyTuple_Check(p)) {
+    check_depth(depth, name);
     const ir::Type* element = type && type->kind == Kind::List ? &type->element.front() : nullptr;
     HostValue::List items;
-    for (nb::handle item : nb::borrow<nb::sequence>(value)) items.push_back(import_host_value(item, element, name));
+    for (nb::handle item : nb::borrow<nb::sequence>(value))
+      items.push_back(import_host_value(item, element, name, depth + 1));
     return HostValue::list(std::move(items));
   }
   const HostTensor tensor = import_tensor(value, ("argument '" + name + "'").c_str());

@@ -12,7 +12,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <exception>
-#include <mutex>
 
 #include "dycl/runtime.h"
 #include "errors.h"
@@ -50,7 +49,7 @@ struct Runner {
   std::shared_ptr<const runtime::Program> program;
   runtime::Run run;
   std::exception_ptr callback_failure;  // a Python exception must not cross the runtime
-  std::mutex busy;
+  unsigned long user = 0;  // the thread that is in a method now; read and written with the GIL held
 
   nb::object options;           // dycl.RunOptions of the last run, or None
   bool on_main_thread = false;  // where Python looks at signals
@@ -70,6 +69,36 @@ struct Runner {
     return true;
   }
 };
+
+// While it lives, nobody else uses the Runner: two Python threads would share its buffers, and a callback would change
+// what is in use. They are refused rather than raced.
+class InUse {
+ public:
+  InUse(Runner& runner, bool callbacks_may) : runner_(runner), before_(runner.user) {
+    const unsigned long user = PyThread_get_thread_ident();
+    if (before_ != 0 && !(callbacks_may && before_ == user))
+      throw std::runtime_error("this Run is in use by another thread, or by a call that its own callback calls again; "
+                               "make one Run for each");
+    runner.user = user;
+  }
+  ~InUse() { runner_.user = before_; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  Runner& runner_;
+  unsigned long before_;
+};
+
+// A method of Python's that has the Runner for itself, but for callbacks of its own run if they may call it.
+template <typename Returned, typename... Given>
+auto alone(Returned (*method)(Runner&, Given...), bool callbacks_may = false) {
+  return [=](Runner& self, Given... given) -> Returned {
+    const InUse mine(self, callbacks_may);
+    return method(self, std::forward<Given>(given)...);
+  };
+}
+constexpr bool kCallbacksToo = true;
 
 // The error has `kept` and `states` where the program raised it and had written before: {name: value}, and the new
 // states if the caller passes them.
@@ -108,12 +137,6 @@ runtime::RunOptions import_options(const nb::object& given) {
 
 nb::object run(Runner& self, nb::sequence arguments, nb::object states, const std::string& framework,
                nb::object options) {
-  // Two Python threads on one Run would share its buffers: refused rather than raced.
-  const std::unique_lock lock(self.busy, std::try_to_lock);
-  if (!lock.owns_lock())
-    throw std::runtime_error("this Run is in use by another thread, or by a call that its own callback calls again; "
-                             "make one Run for each");
-
   if (!options.is(self.options)) {
     self.run.set_options(import_options(options));
     self.options = std::move(options);
@@ -140,16 +163,18 @@ nb::object run(Runner& self, nb::sequence arguments, nb::object states, const st
   return nb::make_tuple(outputs, export_values(self.run.new_states(), framework, &self.run));
 }
 
-// Runs Python code inside a run: takes the GIL, and keeps an exception for later.
+// Runs Python code inside a run: takes the GIL. An exception ends the run, and is kept for who called it.
 template <typename Call>
 void call_back(Runner& self, Call&& call) {
-  nb::gil_scoped_acquire gil;
-  if (self.callback_failure) return;
-  try {
-    call();
-  } catch (...) {
-    self.callback_failure = std::current_exception();
+  {
+    nb::gil_scoped_acquire gil;
+    try {
+      return call();
+    } catch (...) {
+      self.callback_failure = std::current_exception();
+    }
   }
+  throw std::runtime_error("a callback raised an exception");
 }
 
 void set_print(Runner& self, nb::object callback) {
@@ -168,19 +193,19 @@ void set_decider(Runner& self, nb::object callback) {
   });
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> trace(const Runner& self) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> trace(Runner& self) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
   for (const runtime::Outcome& outcome : self.run.trace()) result.emplace_back(outcome.decision, outcome.arm);
   return result;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> profile(const Runner& self) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> profile(Runner& self) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
   for (const runtime::Profile& entry : self.run.profile()) result.emplace_back(entry.calls, entry.nanoseconds);
   return result;
 }
 
-std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> timeline(const Runner& self) {
+std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> timeline(Runner& self) {
   std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> result;
   for (const runtime::TimedCall& call : self.run.timeline())
     result.emplace_back(call.call_site, call.begin, call.nanoseconds);
@@ -319,6 +344,36 @@ void bind_program(nb::module_& module) {
       "A path to what was loaded, good while this object lives; whatever lies at the place it came from.");
 }
 
+void set_state(Runner& self, const std::string& name, nb::object value) {
+  std::vector<runtime::Port> port;
+  for (const runtime::Port& state : self.program->states())
+    if (state.name == name) port.push_back(state);
+  const ImportedValues values(nb::cast<nb::sequence>(nb::make_tuple(value)), port);
+  unwrap(self.run.set_state(name, values.values().front()));
+}
+
+nb::bytes random_state(Runner& self) {
+  const std::vector<std::uint8_t> state = self.run.random_state();
+  return nb::bytes(reinterpret_cast<const char*>(state.data()), state.size());
+}
+
+void set_random_state(Runner& self, const nb::bytes& state) {
+  unwrap(self.run.set_random_state({reinterpret_cast<const std::uint8_t*>(state.c_str()), state.size()}));
+}
+
+void bind_states(nb::class_<Runner>& c) {
+  c.def("state", alone(+[](Runner& self, const std::string& name, const std::string& framework) {
+          return export_value(unwrap(self.run.state(name)), framework);
+        }),
+        nb::arg("name"), nb::arg("framework") = "torch");
+  c.def("set_state", alone(&set_state), nb::arg("name"), nb::arg("value"));
+  c.def("reset_states", alone(+[](Runner& self) { unwrap(self.run.reset_states()); }));
+  c.def("set_seed", alone(+[](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }), nb::arg("seed"));
+  c.def("random_state", alone(&random_state, kCallbacksToo),
+        "The state of the generator, as torch.get_rng_state() has it.");
+  c.def("set_random_state", alone(&set_random_state, kCallbacksToo), nb::arg("state"));
+}
+
 void bind_run(nb::module_& module) {
   using runtime::Cancellation;
   nb::class_<Cancellation> cancellation(module, "Cancellation",
@@ -327,7 +382,8 @@ void bind_run(nb::module_& module) {
   cancellation.def("cancel", &Cancellation::cancel, nb::call_guard<nb::gil_scoped_release>(), "From any thread.");
   cancellation.def_prop_ro("cancelled", &Cancellation::cancelled);
 
-  nb::class_<Runner> c(module, "Run", "One caller's buffers and states of a Program; one thread at a time.");
+  nb::class_<Runner> c(
+      module, "Run", "One caller's buffers and states of a Program; one thread at a time, and not from its callbacks.");
   c.def(
       "__init__",
       [](Runner* self, std::shared_ptr<const runtime::Program> program) {
@@ -335,60 +391,26 @@ void bind_run(nb::module_& module) {
       },
       nb::arg("program"));
   c.def(
-      "run", &run, nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
+      "run", alone(&run), nb::arg("arguments"), nb::arg("states") = nb::none(), nb::arg("framework") = "torch",
       nb::arg("options").none() = nb::none(),
       "Returns the outputs as a list; with `states` (in the program's order) returns (outputs, new states) and "
       "leaves the states kept here alone. framework: 'torch' or 'numpy'. A RunError of a program that had written "
       "before it "
       "raised has `kept`, {name: value}, and `states`, the new ones if they were passed. options: a dycl.RunOptions.");
+  bind_states(c);
+  c.def("set_loop_limit", alone(+[](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }), nb::arg("limit"));
+  c.def("set_print", alone(&set_print), nb::arg("callback").none(), "callback(text); None: standard output.");
+  c.def("set_trace", alone(+[](Runner& self, bool on) { self.run.set_trace(on); }), nb::arg("on"));
+  c.def_prop_ro("trace", alone(&trace), "[(decision, arm)] of the last run, while tracing");
   c.def(
-      "state",
-      [](const Runner& self, const std::string& name, const std::string& framework) {
-        return export_value(unwrap(self.run.state(name)), framework);
-      },
-      nb::arg("name"), nb::arg("framework") = "torch");
-  c.def(
-      "set_state",
-      [](Runner& self, const std::string& name, nb::object value) {
-        std::vector<runtime::Port> port;
-        for (const runtime::Port& state : self.program->states())
-          if (state.name == name) port.push_back(state);
-        const ImportedValues values(nb::cast<nb::sequence>(nb::make_tuple(value)), port);
-        unwrap(self.run.set_state(name, values.values().front()));
-      },
-      nb::arg("name"), nb::arg("value"));
-  c.def("reset_states", [](Runner& self) { self.run.reset_states(); });
-  c.def(
-      "set_seed", [](Runner& self, std::uint64_t seed) { self.run.set_seed(seed); }, nb::arg("seed"));
-  c.def(
-      "random_state",
-      [](const Runner& self) {
-        const std::vector<std::uint8_t> state = self.run.random_state();
-        return nb::bytes(reinterpret_cast<const char*>(state.data()), state.size());
-      },
-      "The state of the generator, as torch.get_rng_state() has it.");
-  c.def(
-      "set_random_state",
-      [](Runner& self, const nb::bytes& state) {
-        unwrap(self.run.set_random_state({reinterpret_cast<const std::uint8_t*>(state.c_str()), state.size()}));
-      },
-      nb::arg("state"));
-  c.def(
-      "set_loop_limit", [](Runner& self, std::int64_t n) { self.run.set_loop_limit(n); }, nb::arg("limit"));
-  c.def("set_print", &set_print, nb::arg("callback").none(), "callback(text); None: standard output.");
-  c.def(
-      "set_trace", [](Runner& self, bool on) { self.run.set_trace(on); }, nb::arg("on"));
-  c.def_prop_ro("trace", &trace, "[(decision, arm)] of the last run, while tracing");
-  c.def(
-      "force", [](Runner& self, std::vector<std::int32_t> outcomes) { self.run.force(std::move(outcomes)); },
+      "force", alone(+[](Runner& self, std::vector<std::int32_t> outcomes) { self.run.force(std::move(outcomes)); }),
       nb::arg("outcomes"), "The i-th decision takes arm outcomes[i] (-1: as the condition says); [] ends it.");
-  c.def("set_decider", &set_decider, nb::arg("callback").none(), "callback(decision, arm) -> arm; None ends it.");
-  c.def(
-      "set_profile", [](Runner& self, bool on) { self.run.set_profile(on); }, nb::arg("on"));
-  c.def_prop_ro("profile", &profile, "[(calls, nanoseconds)] per sub-DNN, while profiling");
-  c.def(
-      "set_timeline", [](Runner& self, bool on) { self.run.set_timeline(on); }, nb::arg("on"));
-  c.def_prop_ro("timeline", &timeline, "[(call site, begin, nanoseconds)] of the last run, while it is on");
+  c.def("set_decider", alone(&set_decider), nb::arg("callback").none(),
+        "callback(decision, arm) -> arm; None ends it.");
+  c.def("set_profile", alone(+[](Runner& self, bool on) { self.run.set_profile(on); }), nb::arg("on"));
+  c.def_prop_ro("profile", alone(&profile), "[(calls, nanoseconds)] per sub-DNN, while profiling");
+  c.def("set_timeline", alone(+[](Runner& self, bool on) { self.run.set_timeline(on); }), nb::arg("on"));
+  c.def_prop_ro("timeline", alone(&timeline), "[(call site, begin, nanoseconds)] of the last run, while it is on");
 }
 
 }  // namespace

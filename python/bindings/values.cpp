@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "errors.h"
+
 namespace nb = nanobind;
 
 namespace dycl::bindings {
@@ -26,6 +28,30 @@ thread_local std::exception_ptr host_failure;  // NOLINT
 
 }  // namespace
 
+void check_depth(int depth, const std::string& name) {
+  constexpr int kDeepest = 8;
+  if (depth <= kDeepest) return;
+  raise(Error{ErrorKind::InvalidInput, "argument '" + name + "' has lists nested too deeply", {}, {}, {}});
+}
+
+std::int64_t import_int(nb::handle value, const std::string& name) {
+  int overflow = 0;
+  const long long found = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow != 0)
+    raise(Error{ErrorKind::InvalidInput, "argument '" + name + "' is a number of more than 64 bits", {}, {}, {}});
+  if (found == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return found;
+}
+
+double import_float(nb::handle value, const std::string& name) {
+  const double found = PyLong_AsDouble(value.ptr());
+  if (found == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    raise(Error{ErrorKind::InvalidInput, "argument '" + name + "' is a number that no float can hold", {}, {}, {}});
+  }
+  return found;
+}
+
 std::exception_ptr take_host_failure() { return std::exchange(host_failure, nullptr); }
 
 ImportedValues::ImportedValues(nb::sequence values, const std::vector<runtime::Port>& ports) {
@@ -37,21 +63,23 @@ ImportedValues::ImportedValues(nb::sequence values, const std::vector<runtime::P
   }
 }
 
-runtime::Value ImportedValues::import(nb::handle value, const runtime::Type* type, const std::string& name) {
+runtime::Value ImportedValues::import(nb::handle value, const runtime::Type* type, const std::string& name,
+                                      int depth) {
   using runtime::Value;
   PyObject* p = value.ptr();
   if (p == Py_None) return Value::none();
   if (type && type->kind == runtime::Type::Kind::Optional) type = &type->element.front();
   if (PyBool_Check(p)) return Value::of(p == Py_True);
   if (PyLong_Check(p)) {
-    if (type && type->kind == runtime::Type::Kind::Float) return Value::of(nb::cast<double>(value));
-    return Value::of(nb::cast<std::int64_t>(value));
+    if (type && type->kind == runtime::Type::Kind::Float) return Value::of(import_float(value, name));
+    return Value::of(import_int(value, name));
   }
   if (PyFloat_Check(p)) return Value::of(PyFloat_AS_DOUBLE(p));
   if (PyList_Check(p) || PyTuple_Check(p)) {
+    check_depth(depth, name);
     const runtime::Type* element = type && type->kind == runtime::Type::Kind::List ? &type->element.front() : nullptr;
     std::vector<Value> items;
-    for (nb::handle item : nb::borrow<nb::sequence>(value)) items.push_back(import(item, element, name));
+    for (nb::handle item : nb::borrow<nb::sequence>(value)) items.push_back(import(item, element, name, depth + 1));
     return Value::list(std::move(items));
   }
   const HostTensor& tensor = tensors_.emplace_back(import_tensor(value, ("argument '" + name + "'").c_str()));

@@ -28,11 +28,17 @@ class ImportedValues {
   std::span<const runtime::Value> values() const { return values_; }
 
  private:
-  runtime::Value import(nanobind::handle value, const runtime::Type* type, const std::string& name);
+  runtime::Value import(nanobind::handle value, const runtime::Type* type, const std::string& name, int depth = 0);
 
   std::vector<runtime::Value> values_;
   std::deque<HostTensor> tensors_;
 };
+
+// Refuses lists in lists beyond what a type can say, and so one that contains itself.
+void check_depth(int depth, const std::string& name);
+// Of a Python int; one of more than 64 bits is refused.
+std::int64_t import_int(nanobind::handle value, const std::string& name);
+double import_float(nanobind::handle value, const std::string& name);  // also of an int
 
 // `value` as an object of `framework` ("torch" or "numpy"). The memory of a large tensor is taken over from `run`,
 // whose result it must be; otherwise elements are copied.
@@ -40,10 +46,10 @@ nanobind::object export_value(const runtime::Value& value, const std::string& fr
 nanobind::list export_values(std::span<const runtime::Value> values, const std::string& framework,
                              runtime::Run* run = nullptr);
 
-// Calls a Python function for `host_call`; an exception becomes an Error with its type.
 // A Python exception of a host function on this thread since the last call, to be raised when the run has ended.
 std::exception_ptr take_host_failure();
 
+// Calls a Python function for `host_call`; an exception becomes an Error with its type.
 Result<void> call_host_function(nanobind::handle function, std::span<const runtime::Value> arguments,
                                 std::span<runtime::Value> results, const std::string& framework);
 

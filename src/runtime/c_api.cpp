@@ -43,6 +43,7 @@ struct dycl_run {
   Lists lists;              // in results
   StateViews states, kept;  // by name, until the run changes
   bool executing = false;
+  bool freed = false;  // by a callback: it goes when the execution is over
 
   void forget_views() {
     states.clear();
@@ -113,6 +114,12 @@ struct Pointer {
 Result<void> check_pointers(std::initializer_list<Pointer> pointers) {
   for (const Pointer& p : pointers)
     if (!p.value) return bad(std::string(p.name) + " is NULL");
+  return {};
+}
+
+// A callback of the run calls it, which would change or show what the execution is about to change.
+Result<void> check_idle(const dycl_run* run) {
+  if (run->executing) return bad("the run is in the middle of an execution: its own callback called it");
   return {};
 }
 
@@ -370,14 +377,19 @@ dycl_error* dycl_run_create(const dycl_program* program, dycl_run** run) noexcep
   });
 }
 
-void dycl_run_free(dycl_run* run) noexcept { delete run; }
+void dycl_run_free(dycl_run* run) noexcept {
+  if (run && run->executing)
+    run->freed = true;
+  else
+    delete run;
+}
 
 dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t argument_count,
                              const dycl_value** results, size_t* result_count) noexcept {
-  return guarded(program_of(run), [&]() -> Result<void> {
+  dycl_error* failed = guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"results", results}, {"result_count", result_count}}));
     if (argument_count > 0) DYCL_TRY(check_pointers({{"arguments", arguments}}));
-    if (run->executing) return bad("the run is in the middle of an execution: its own callback called it");
+    DYCL_TRY(check_idle(run));
     const Executing executing(run->executing);
     run->arguments.resize(argument_count);
     for (std::size_t i = 0; i < argument_count; ++i) {
@@ -398,6 +410,12 @@ dycl_error* dycl_run_execute(dycl_run* run, const dycl_value* arguments, size_t 
     *result_count = run->results.size();
     return {};
   });
+  if (!run || !run->freed || run->executing) return failed;
+  delete run;
+  if (failed) return failed;
+  *results = nullptr;
+  *result_count = 0;
+  return as_error(bad("the run was freed by its own callback, and its results with it"), nullptr);
 }
 
 dycl_error* dycl_cancellation_create(dycl_cancellation** cancellation) noexcept {
@@ -447,15 +465,16 @@ void dycl_run_set_loop_limit(dycl_run* run, int64_t limit) noexcept {
 dycl_error* dycl_run_reset_states(dycl_run* run) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}}));
+    DYCL_TRY(check_idle(run));
     run->forget_views();
-    run->run.reset_states();
-    return {};
+    return run->run.reset_states();
   });
 }
 
 dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* value) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
+    DYCL_TRY(check_idle(run));
     if (const auto known = run->states.find(name); known != run->states.end()) {
       *value = known->second.shown;
       return {};
@@ -469,6 +488,7 @@ dycl_error* dycl_run_get_state(dycl_run* run, const char* name, dycl_value* valu
 dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
+    DYCL_TRY(check_idle(run));
     if (const auto known = run->kept.find(name); known != run->kept.end()) {
       *value = known->second.shown;
       return {};
@@ -485,6 +505,7 @@ dycl_error* dycl_run_get_kept(dycl_run* run, const char* name, dycl_value* value
 dycl_error* dycl_run_set_state(dycl_run* run, const char* name, const dycl_value* value) noexcept {
   return guarded(program_of(run), [&]() -> Result<void> {
     DYCL_TRY(check_pointers({{"run", run}, {"name", name}, {"value", value}}));
+    DYCL_TRY(check_idle(run));
     DYCL_ASSIGN(const Value given, value_from(*value));
     run->forget_views();
     return run->run.set_state(name, given);

@@ -149,9 +149,7 @@ void Machine::begin(std::span<const Value> arguments) {
 }
 
 void Machine::leave() noexcept {
-  parts_->p.limits.end();
-  parts_->p.random.recall();
-  parts_->p.is_running = false;
+  parts_->p.end_limits();
   parts_->p.clear_registers();
 }
 
@@ -295,10 +293,15 @@ Tensor Machine::drawn(std::uint32_t type, std::string_view name, const DrawParam
   const DistributionInfo* info = distribution_named("rand." + std::string(name));
   if (!info) fail("RuntimeError", "there is no distribution " + std::string(name));
   check_extents(extents);
+  runtime::Run::Parts& p = parts_->p;
   Tensor t(parts_->tensor_for(type, extents));
-  parts_->throw_error(parts_->p.moved(t.get()->element_count()));
-  if (const auto error = fill_random(parts_->p.random, info->distribution, parameters, t.get()->dtype(),
-                                     t.get()->view.data, t.get()->element_count()))
+  const std::size_t count = t.get()->element_count();
+  const std::uint64_t beside = bytes_to_fill_random(info->distribution, parameters, count);
+  parts_->throw_error(p.moved(count) && p.moved(beside / sizeof(Slot)));
+  const runtime::Charge charge(p.heap, beside);
+  if (!charge.made()) parts_->throw_error(p.no_memory("what numbers are chosen from"));
+  if (const auto error =
+          fill_random(p.random, info->distribution, parameters, t.get()->dtype(), t.get()->view.data, count))
     fail("RuntimeError", *error);
   return t;
 }

@@ -174,21 +174,42 @@ void Run::Parts::keep(std::string_view name, std::uint32_t type, Slot value) {
 
 void Run::Parts::leave_kept() {
   if (kept_slots.empty()) return;
-  if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
-  for (const KeptSlot& k : kept_slots) {
-    kept_values.push_back({k.name, {}});
-    reveal(k.value, k.type, kept_values.back().value);
-    if (k.name.starts_with('@')) set_kept_state(k.name.substr(1), k.value);
+  try {
+    if (explicit_states) std::copy(given_states.begin(), given_states.end(), new_states.begin());
+    for (const KeptSlot& k : kept_slots) {
+      kept_values.push_back({k.name, {}});
+      reveal(k.value, k.type, kept_values.back().value);
+      if (explicit_states && names_state(k)) reveal(k.value, k.type, new_states[state_of(k)]);
+    }
+    if (!explicit_states) keep_written_states();
+  } catch (...) {  // out of memory, or ended: nothing was kept
+    kept_values.clear();
+    throw;
   }
 }
 
-void Run::Parts::set_kept_state(std::string_view name, Slot value) {
-  const std::size_t state = shared.state_of_name.at(name);
-  const std::uint32_t type = plan.states[state].type;
-  if (explicit_states) return reveal(value, type, new_states[state]);
-  const SlotKind kind = shared.slot_of(type);
-  Heap::retain(kind, value);
-  heap.release(kind, std::exchange(states[state], kept(value, type)));
+bool Run::Parts::names_state(const KeptSlot& kept) { return kept.name.starts_with('@'); }
+std::size_t Run::Parts::state_of(const KeptSlot& kept) const { return shared.state_of_name.at(kept.name.substr(1)); }
+
+// All states that the program had written when it raised become that, or none if memory runs out.
+void Run::Parts::keep_written_states() {
+  std::vector<std::pair<std::size_t, Slot>> fresh;
+  const auto release = [&](std::size_t state, Slot value) {
+    heap.release(shared.slot_of(plan.states[state].type), value);
+  };
+  fresh.reserve(kept_slots.size());
+  try {
+    for (const KeptSlot& k : kept_slots) {
+      if (!names_state(k)) continue;
+      const std::uint32_t type = plan.states[state_of(k)].type;
+      Heap::retain(shared.slot_of(type), k.value);
+      fresh.emplace_back(state_of(k), kept(k.value, type));
+    }
+  } catch (...) {
+    for (const auto& [state, value] : fresh) release(state, value);
+    throw;
+  }
+  for (const auto& [state, value] : fresh) release(state, std::exchange(states[state], value));
 }
 
 // Runs `body`, which says whether it went well; what it throws is an error too.
@@ -224,9 +245,7 @@ Result<std::span<const Value>> Run::Parts::run() {
     finish_run();
     return true;
   });
-  limits.end();
-  random.recall();
-  is_running = false;
+  end_limits();
   registers_are_left = !ok;  // who ends a run does not wait until all it made is taken apart
   if (ok) {
     clear_registers();
@@ -243,6 +262,13 @@ void Run::Parts::begin_limits() {
   heap.forget_limit_reached();
   limits.begin(shared.interruptible);
   is_running = true;
+}
+
+void Run::Parts::end_limits() noexcept {
+  limits.end();
+  random.recall();
+  is_running = false;
+  for (const auto& change : std::exchange(put_off, {})) change();
 }
 
 SourceSpan Run::Parts::span_of_loop(std::size_t loop) const {
@@ -326,21 +352,37 @@ Error no_state(std::string_view name) {
   return {ErrorKind::InvalidInput, "the program has no state called " + std::string(name), {}, {}, {}};
 }
 
+// Of a state that the caller asks for, views are the caller's own: the run pays for none, and those of results stay.
+class ViewsOfCaller {
+ public:
+  explicit ViewsOfCaller(Run::Parts& run)
+      : run_(run), views_(std::exchange(run.views, 0)), is_running_(std::exchange(run.is_running, false)) {}
+  ~ViewsOfCaller() {
+    run_.views = views_;
+    run_.is_running = is_running_;
+  }
+  ViewsOfCaller(const ViewsOfCaller&) = delete;
+  ViewsOfCaller& operator=(const ViewsOfCaller&) = delete;
+
+ private:
+  Run::Parts& run_;
+  std::uint64_t views_;
+  bool is_running_;
+};
+
 }  // namespace
 
 Result<Value> Run::state(std::string_view name) const {
   const auto index = state_named(parts_->plan, name);
   if (!index) return no_state(name);
   Parts& p = *parts_;
+  const ViewsOfCaller views(p);
   Value value;
-  const std::uint64_t views = std::exchange(p.views, 0);  // those of the results stay
   try {
     p.reveal(p.states[*index], p.plan.states[*index].type, value);
   } catch (const RunEnds&) {
-    p.views = views;
     return std::move(p.error);
   }
-  p.views = views;
   return value;
 }
 
@@ -357,8 +399,9 @@ Result<void> Run::set_state(std::string_view name, const Value& value) {
   return {};
 }
 
-void Run::reset_states() {
+Result<void> Run::reset_states() {
   Parts& p = *parts_;
+  if (p.is_running) return Parts::running_already();
   const auto release = [&](std::size_t i, Slot value) {
     p.heap.release(p.shared.slot_of(p.plan.states[i].type), value);
   };
@@ -371,6 +414,7 @@ void Run::reset_states() {
     throw;
   }
   for (std::size_t i = 0; i < fresh.size(); ++i) release(i, std::exchange(p.states[i], fresh[i]));
+  return {};
 }
 
 void Run::set_seed(std::uint64_t seed) { parts_->random.reseed(seed); }
@@ -387,16 +431,25 @@ Result<void> Run::set_random_state(std::span<const std::uint8_t> state) {
 
 void Run::set_loop_limit(std::int64_t limit) { parts_->set_loop_limit(limit); }
 
-void Run::set_options(RunOptions options) { parts_->limits.options = std::move(options); }
-void Run::set_poll(std::function<bool()> keep_going) { parts_->limits.keep_going = std::move(keep_going); }
+void Run::set_options(RunOptions options) {
+  parts_->when_idle([p = parts_.get(), made = std::move(options)]() mutable { p->limits.options = std::move(made); });
+}
+void Run::set_poll(std::function<bool()> keep_going) {
+  auto& place = parts_->limits.keep_going;
+  parts_->when_idle([&place, made = std::move(keep_going)]() mutable { place = std::move(made); });
+}
 
-void Run::set_print(std::function<void(std::string_view)> print) { parts_->print_to = std::move(print); }
+void Run::set_print(std::function<void(std::string_view)> print) {
+  parts_->when_idle([p = parts_.get(), to = std::move(print)]() mutable { p->print_to = std::move(to); });
+}
 void Run::set_trace(bool on) { parts_->tracing = on; }
 std::span<const Outcome> Run::trace() const { return parts_->trace; }
-void Run::force(std::vector<std::int32_t> outcomes) { parts_->forced = std::move(outcomes); }
+void Run::force(std::vector<std::int32_t> outcomes) {
+  parts_->when_idle([p = parts_.get(), made = std::move(outcomes)]() mutable { p->forced = std::move(made); });
+}
 
 void Run::set_decider(std::function<std::uint32_t(std::uint32_t, std::uint32_t)> decider) {
-  parts_->decider = std::move(decider);
+  parts_->when_idle([p = parts_.get(), asked = std::move(decider)]() mutable { p->decider = std::move(asked); });
 }
 
 void Run::set_profile(bool on) {

@@ -133,6 +133,15 @@ struct Run::Parts {
   bool before_call() { return (limits.spend(1) && !limits.looks_around_calls()) || look(); }
 
   static Error running_already();
+  // Nothing is replaced while the run uses it: what a callback changes is changed when the run is over.
+  template <typename Change>
+  void when_idle(Change change) {
+    if (is_running)
+      put_off.emplace_back(std::move(change));
+    else
+      change();
+  }
+  void end_limits() noexcept;
   Error memory_limit_error(const std::string& for_what) const;
   bool no_memory(const std::string& for_what);  // false, error set
   bool fail(const char* type, std::string message);
@@ -181,7 +190,6 @@ struct Run::Parts {
   void keep(std::string_view name, std::uint32_t type, Slot value);
   // The program raises: states become what was kept of them, and kept_values() shows all of it.
   void leave_kept();
-  void set_kept_state(std::string_view name, Slot value);
   // The result, or element of a result, whose elements lie at `data` and that nobody else holds.
   TensorObject* sole_result(SlotKind kind, Slot slot, const void* data) const;
   void set_loop_limit(std::int64_t limit);
@@ -206,6 +214,9 @@ struct Run::Parts {
     std::uint32_t type = 0;
     Slot value;
   };
+  static bool names_state(const KeptSlot& kept);
+  std::size_t state_of(const KeptSlot& kept) const;
+  void keep_written_states();
   std::vector<KeptSlot> kept_slots;           // what the last run's `keep` named
   std::vector<Kept> kept_values;              // the same as views, if that run raised
   std::vector<Slot> states;                   // kept ones
@@ -220,6 +231,7 @@ struct Run::Parts {
   std::vector<Value> outputs, new_states;
   std::uint64_t views = 0;  // elements of lists in what is revealed now
   bool is_running = false;
+  std::vector<std::function<void()>> put_off;  // changes of what the run uses, made when it is over
   bool registers_are_left = false;  // by a run that failed: the next one clears them
   std::vector<Value> host_arguments, host_results;
   std::vector<std::uint32_t> host_result_types;
@@ -241,6 +253,23 @@ struct Run::Parts {
   std::vector<Profile> profile;
   std::vector<TimedCall> timeline;
   std::chrono::steady_clock::time_point began;  // of the run, while timing
+};
+
+// Memory that an op takes for itself, as far as the limit allows it.
+class Charge {
+ public:
+  Charge(Heap& heap, std::uint64_t bytes) : heap_(heap), bytes_(bytes), made_(heap.try_charge(bytes)) {}
+  ~Charge() {
+    if (made_) heap_.discharge(bytes_);
+  }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+  bool made() const { return made_; }
+
+ private:
+  Heap& heap_;
+  std::uint64_t bytes_;
+  bool made_;
 };
 
 // What a function of the host is shown counts while it is called.

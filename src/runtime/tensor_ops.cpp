@@ -32,23 +32,6 @@ std::uint64_t product(std::span<const std::int64_t> extents) {
   return n;
 }
 
-// Memory that an op takes for itself, as far as the limit allows it.
-class Charge {
- public:
-  Charge(Heap& heap, std::uint64_t bytes) : heap_(heap), bytes_(bytes), made_(heap.try_charge(bytes)) {}
-  ~Charge() {
-    if (made_) heap_.discharge(bytes_);
-  }
-  Charge(const Charge&) = delete;
-  Charge& operator=(const Charge&) = delete;
-  bool made() const { return made_; }
-
- private:
-  Heap& heap_;
-  std::uint64_t bytes_;
-  bool made_;
-};
-
 }  // namespace
 
 void copy_joined(std::span<const Slot> items, std::size_t axis, TensorObject* to) {

@@ -203,3 +203,102 @@ def test_errors_of_engines_and_packages(tmp_path):
     with pytest.raises(dycl.PackageError, match="none.dycl") as caught:
         dycl.load(tmp_path / "none.dycl")
     assert caught.value.kind == "missing" and isinstance(caught.value, dycl.Error)
+
+
+PRINTS = """state @seen: int = 0
+func @main(%x: f32[4], %seen: int state @seen) -> (f32[4], int state @seen) {
+^entry:
+  %one = const 1
+  %n = int.add %seen, %one
+  print %n {format="{} "}
+  %y = host_call %x {name="look"} : f32[4]
+  print %n {format="{}\\n"}
+  return %y, %n
+}
+"""
+
+METHODS = {
+    "run": lambda run: run.run([torch.ones(4)]), "state": lambda run: run.state("seen"),
+    "set_state": lambda run: run.set_state("seen", 5), "reset_states": lambda run: run.reset_states(),
+    "set_seed": lambda run: run.set_seed(1), "set_print": lambda run: run.set_print(None),
+    "set_decider": lambda run: run.set_decider(None), "force": lambda run: run.force([1]),
+    "set_trace": lambda run: run.set_trace(True), "trace": lambda run: run.trace,
+    "set_profile": lambda run: run.set_profile(True), "profile": lambda run: run.profile,
+    "set_timeline": lambda run: run.set_timeline(True), "timeline": lambda run: run.timeline,
+    "set_loop_limit": lambda run: run.set_loop_limit(1)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_in_use_is_nobody_elses(tmp_path, method):
+    """Neither its own callbacks nor another thread changes or shows what a run is at work on."""
+    refused, call = [], METHODS[method]
+
+    def meddle(*_):
+        for how in (lambda: call(run), in_a_thread):
+            with pytest.raises(RuntimeError, match="in use by another thread, or by a call that its own callback"):
+                how()
+            refused.append(method)
+        return torch.zeros(4)
+
+    def in_a_thread():
+        failures = []
+
+        def work():
+            try:
+                call(run)
+            except RuntimeError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        raise failures[0]
+
+    run = _native.Run(load(tmp_path, PRINTS, host_functions={"look": meddle}))
+    run.set_print(meddle)
+    for n in (1, 2):
+        assert run.run([torch.ones(4)])[0].tolist() == [0] * 4 and run.state("seen") == n
+        assert len(refused) == 6 * n
+
+
+def test_an_exception_of_what_prints_ends_the_run_there(tmp_path):
+    """As it ends eager's forward: what comes behind is not done, and states stay as they were."""
+    looked = []
+    run = _native.Run(load(tmp_path, PRINTS, host_functions={"look": lambda x: looked.append(1) or x}))
+
+    def broken(text):
+        raise BrokenPipeError(text)
+
+    run.set_print(broken)
+    with pytest.raises(BrokenPipeError, match="1 "):
+        run.run([torch.ones(4)])
+    assert not looked and run.state("seen") == 0
+    run.set_print(lambda text: None)
+    run.run([torch.ones(4)])
+    assert looked and run.state("seen") == 1
+
+
+def test_lists_that_hold_themselves_are_refused(tmp_path):
+    """They were gone through until the stack was full: the process ended."""
+    program = load(tmp_path, "func @main(%l: list<list<int>>) -> (int) {\n^entry:\n  %n = list.len %l\n"
+                             "  return %n\n}\n")
+    cyclic, deep = [], []
+    cyclic.append(cyclic)
+    for _ in range(100_000):
+        deep = [deep]
+    for given in (cyclic, (cyclic,), deep):
+        with pytest.raises(dycl.InputError, match="lists nested too deeply"):
+            _native.Run(program).run([given])
+    with pytest.raises(dycl.InputError, match="lists nested too deeply"):
+        _native.Run(program).set_state("l", cyclic)
+    assert _native.Run(program).run([[[1], [2, 3]]]) == [2]
+
+
+@pytest.mark.parametrize("kind, number, says", [
+    ("int", 2**63, "more than 64 bits"), ("int", -2**63 - 1, "more than 64 bits"),
+    ("float", 10**400, "no float can hold")])
+def test_numbers_that_are_too_large_are_refused(tmp_path, kind, number, says):
+    program = load(tmp_path, f"func @main(%n: {kind}) -> ({kind}) {{\n^entry:\n  return %n\n}}\n")
+    with pytest.raises(dycl.InputError, match=f"argument 'n' is a number.*{says}"):
+        _native.Run(program).run([number])
+    assert _native.Run(program).run([2**62]) == [2**62]

@@ -93,7 +93,7 @@ TEST(Allocation, NoneAfterWarmUp) {
   EXPECT_GT(allocations_of(run, first, 3), 0);
   allocations_of(run, second, 3);
   EXPECT_EQ(allocations_of(run, first, 100), 0);
-  run.reset_states();
+  ASSERT_TRUE(run.reset_states());
   EXPECT_EQ(allocations_of(run, first, 100), 0);
 }
 
@@ -264,6 +264,69 @@ TEST(Allocation, EveryOneMayFail) {
   until_it_works([&] { return dycl_run_reset_states(run); });
   dycl_run_free(run);
   dycl_program_free(program);
+}
+
+const char* const kRaises = R"(state @a: list<int> = [1]
+state @b: list<int> = [1]
+func @main(%n: int, %a: list<int> state @a, %b: list<int> state @b) -> (list<int> state @a, list<int> state @b) {
+^entry:
+  %a.1 = list.append %a, %n
+  %b.1 = list.append %b, %n
+  keep %a.1, %b.1 {names=["@a","@b"]}
+  raise "ValueError" "no"
+}
+)";
+
+// What a program wrote before it raised is kept together: without memory for all of it, states stay as they were.
+TEST(Allocation, WhatARaiseLeavesIsAllOrNone) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  const auto program = must_load(kRaises);
+  int failures = 0;
+  for (long allowed = 0;; ++allowed) {
+    ASSERT_LT(allowed, 1000);
+    auto run = must_create(program);
+    const std::vector<Value> arguments = {Value::of(std::int64_t{7})};
+    allocations_until_none = allowed;
+    const auto out = run.run(arguments);
+    const bool unused = std::exchange(allocations_until_none, -1) >= 0;
+    ASSERT_FALSE(out);
+    const std::size_t count = out.error().type == "ValueError" ? 2 : 1;
+    failures += count == 1;
+    EXPECT_EQ(run.kept().size(), count == 2 ? 2U : 0U) << allowed;
+    for (const char* name : {"a", "b"}) {
+      const auto state = run.state(name);
+      ASSERT_TRUE(state);
+      EXPECT_EQ(state->elements.size(), count) << name << " " << allowed << ": " << out.error().message;
+    }
+    if (unused) break;
+  }
+  EXPECT_GT(failures, 3);
+}
+
+// A state that there is no memory to show changes nothing of what the run counts as its own.
+TEST(Allocation, AStateThatCannotBeShownCostsTheRunNothing) {
+#if !defined(DYCL_COUNTS_ALLOCATIONS)
+  GTEST_SKIP() << "the sanitizer owns malloc";
+#endif
+  std::string numbers = "1";
+  for (int i = 0; i < 5000; ++i) numbers += ",1";
+  auto run = must_create(must_load("state @s: list<int> = [" + numbers + R"(]
+func @main(%n: int, %s: list<int> state @s) -> (int, list<int> state @s) {
+^entry:
+  %l = list.append %s, %n
+  return %n, %l
+}
+)"));
+  run.set_options({.memory_limit = 1 << 20});
+  for (int round = 0; round < 3; ++round) {
+    allocations_until_none = 0;
+    EXPECT_THROW((void)run.state("s"), std::bad_alloc);
+    allocations_until_none = -1;
+    const auto out = run.run({Value::of(std::int64_t{1})});
+    ASSERT_TRUE(out) << out.error().message;
+  }
 }
 
 // Results of unknown shape are recycled too, once sizes repeat.

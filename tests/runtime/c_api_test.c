@@ -294,6 +294,75 @@ static void run_options(const char* package) {
   dycl_run_free(run);
 }
 
+/* What a callback does to the run that calls it. */
+struct meddler {
+  dycl_run* run;
+  dycl_cancellation* cancellation;
+  int calls, frees;
+};
+
+static void meddle(void* context, const char* text, size_t length) {
+  struct meddler* m = context;
+  const dycl_value* results = NULL;
+  size_t count = 0;
+  dycl_value value;
+  const char* const running = "in the middle of an execution";
+
+  CHECK(length == 7 && memcmp(text + 1, " seen\n", 6) == 0);
+  ++m->calls;
+  memset(&value, 0, sizeof value);
+  value.kind = DYCL_LIST;
+  REFUSED(running, dycl_run_execute(m->run, &value, 1, &results, &count));
+  REFUSED(running, dycl_run_reset_states(m->run));
+  REFUSED(running, dycl_run_get_state(m->run, "seen", &value));
+  REFUSED(running, dycl_run_set_state(m->run, "seen", &value));
+  REFUSED(running, dycl_run_get_kept(m->run, "seen", &value));
+  dycl_run_set_seed(m->run, 1);
+  dycl_run_set_loop_limit(m->run, 1);
+  /* What the execution uses is replaced behind it. */
+  no_error(dycl_run_set_options(m->run, NULL), __LINE__);
+  dycl_cancellation_free(m->cancellation);
+  m->cancellation = NULL;
+  no_error(dycl_run_set_print(m->run, NULL, NULL), __LINE__);
+  no_error(dycl_run_set_print(m->run, meddle, m), __LINE__);
+  if (m->frees) dycl_run_free(m->run);
+}
+
+static void callbacks(const char* package) {
+  struct meddler m;
+  dycl_program* program = NULL;
+  dycl_run_options options;
+  const dycl_value* results = NULL;
+  size_t count = 0;
+  float data[3] = {1, -2, 3};
+  int64_t shape[1] = {3}, i;
+  dycl_value x = tensor_of(data, shape, 1), state;
+
+  memset(&m, 0, sizeof m);
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.deadline_ns = 10000000000;
+  no_error(dycl_program_load(package, NULL, &program), __LINE__);
+  no_error(dycl_run_create(program, &m.run), __LINE__);
+  if (!m.run) return;
+  for (i = 0; i < 3; ++i) {
+    no_error(dycl_run_set_print(m.run, meddle, &m), __LINE__);
+    no_error(dycl_cancellation_create(&m.cancellation), __LINE__);
+    options.cancellation = m.cancellation;
+    no_error(dycl_run_set_options(m.run, &options), __LINE__);
+    no_error(dycl_run_execute(m.run, &x, 1, &results, &count), __LINE__);
+    CHECK(m.calls == i + 1 && m.cancellation == NULL);
+    CHECK(count == 2 && results[1].as.integer == i && ((float*)results[0].as.tensor.data)[1] == -2);
+    no_error(dycl_run_get_state(m.run, "seen", &state), __LINE__);
+    CHECK(state.kind == DYCL_LIST && state.as.list.count == (size_t)i + 1);
+    CHECK(state.as.list.items[i].as.integer == i);
+  }
+  dycl_program_free(program); /* the run keeps it */
+  m.frees = 1;
+  REFUSED("freed by its own callback", dycl_run_execute(m.run, &x, 1, &results, &count));
+  CHECK(m.calls == 4 && results == NULL && count == 0);
+}
+
 int main(int argc, char** argv) {
   dycl_program* program = NULL;
   dycl_run* run = NULL;
@@ -304,7 +373,7 @@ int main(int argc, char** argv) {
   dycl_error* e;
   dycl_value x, state;
 
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   CHECK(dycl_abi() == DYCL_ABI);
 
   e = dycl_program_load("no such file", NULL, &program);
@@ -381,6 +450,7 @@ int main(int argc, char** argv) {
   signatures(argv[1]);
   encryption(argv[1]);
   run_options(argv[2]);
+  callbacks(argv[3]);
   if (failures == 0) printf("ok\n");
   return failures == 0 ? 0 : 1;
 }

@@ -265,7 +265,7 @@ TEST(States, AreKeptInTheRun) {
   EXPECT_EQ(run.state("count")->integer, 99) << "a failed run changes no state";
   EXPECT_EQ(run.state("seen")->elements.size(), 4U);
   EXPECT_FALSE(run.set_state("count", Value::of(1.0)));
-  run.reset_states();
+  ASSERT_TRUE(run.reset_states());
   EXPECT_EQ(run.state("count")->integer, 5);
   EXPECT_EQ(run.state("seen")->elements.size(), 2U);
 }

@@ -441,6 +441,7 @@ TEST(HostOps, ACallbackCannotRunItsOwnRun) {
     const auto with_states = outer->run_with_states(std::span(&argument, 1), {});
     ASSERT_FALSE(again);
     ASSERT_FALSE(with_states);
+    EXPECT_FALSE(outer->reset_states());
     EXPECT_EQ(again.error().kind, ErrorKind::InvalidInput);
     EXPECT_NE(again.error().message.find("one of its own callbacks called it"), std::string::npos);
     ++refused;
@@ -466,6 +467,65 @@ TEST(HostOps, ACallbackCannotRunItsOwnRun) {
     EXPECT_EQ(floats_of((*out)[0]), (std::vector<float>{1, 2}));
     EXPECT_EQ(refused, 2 * round);
   }
+}
+
+// What a run uses is not replaced under it: a callback that sets another one has called itself for the last time.
+TEST(HostOps, WhatACallbackSetsHoldsFromTheNextRunOn) {
+  auto run = must_create(must_load(R"(state @seen: list<int> = ints[]
+func @main(%n: int, %seen: list<int> state @seen) -> (int, list<int> state @seen) {
+^entry:
+  print {format="a"}
+  %one = const 1
+  %more = int.lt %n, %one
+  branch %more, ^few, ^many
+^few:
+  print {format="b"}
+  goto ^many
+^many:
+  %s = list.append %seen, %n
+  return %n, %s
+}
+)"));
+  const auto cancellation = [&] {
+    runtime::RunOptions options;
+    options.deadline = std::chrono::hours(1);
+    options.memory_limit = 1 << 20;
+    options.cancellation = std::make_shared<runtime::Cancellation>();
+    run.set_options(options);
+    return std::weak_ptr(options.cancellation);
+  }();
+  std::string first, second;
+  int decided = 0;
+  run.set_poll([&] {
+    run.set_poll(nullptr);
+    return true;
+  });
+  run.set_decider([&, held = std::make_unique<int>(7).release()](std::uint32_t, std::uint32_t arm) {
+    const std::unique_ptr<int> owned(decided++ == 0 ? held : nullptr);
+    run.set_decider(nullptr);
+    run.force({});
+    EXPECT_EQ(decided, 1);
+    return arm;
+  });
+  run.force({1});
+  run.set_print([&, copy = std::string(100, 'x')](std::string_view text) {
+    run.set_options({});
+    EXPECT_FALSE(cancellation.expired());
+    run.set_print([&](std::string_view later) { second += later; });
+    for (int i = 0; i < 100; ++i) {  // views of a caller cost the run no memory
+      const auto seen = run.state("seen");
+      ASSERT_TRUE(seen);
+      EXPECT_TRUE(seen->elements.empty());
+    }
+    first += std::string(text) + copy.substr(99);
+  });
+  ASSERT_TRUE(run.run({Value::of(std::int64_t{5})}));
+  EXPECT_EQ(first, "axbx");
+  EXPECT_TRUE(cancellation.expired());
+  ASSERT_TRUE(run.run({Value::of(std::int64_t{5})}));
+  EXPECT_EQ(second, "a");
+  EXPECT_EQ(first, "axbx");
+  EXPECT_EQ(decided, 1);
 }
 
 }  // namespace

@@ -479,5 +479,39 @@ TEST(Limits, OfEmittedPrograms) {
   EXPECT_EQ(program.grows(x, 1000), 1000);
 }
 
+class EmittedChoice : public host::Machine {
+ public:
+  explicit EmittedChoice(const std::filesystem::path& package, std::uint64_t fingerprint)
+      : Machine(package, fingerprint, test_options()) {}
+
+  std::int64_t chosen(std::int64_t from, std::int64_t n) {
+    const Frame frame(*this, {number(from), number(n)});
+    return size(draw_integers("numpy_choice", type("i64[?]"), {from}, {n}));
+  }
+};
+
+// As the walker does, they count what a choice takes meanwhile.
+TEST(Limits, MemoryThatAChoiceOfEmittedProgramsTakesMeanwhile) {
+  const Scratch scratch;
+  ASSERT_TRUE(package::write_package(parsed(R"(func @main(%from: int, %n: int) -> (i64[?]) {
+^entry:
+  %x = rand.numpy_choice %from, %n {dtype="i64"} : i64[?]
+  return %x
+}
+)"),
+                                     {}, {}, scratch / "p.dycl"));
+  const auto loaded = Program::load(scratch / "p.dycl", test_options());
+  ASSERT_TRUE(loaded);
+  const auto& code = (*loaded)->parts().plan.code;
+  EmittedChoice program(scratch / "p.dycl",
+                        runtime::checksum_of({reinterpret_cast<const std::uint8_t*>(code.data()),
+                                              code.size() * sizeof(std::uint32_t)}));
+  program.run().set_options({.memory_limit = 16 << 20});
+  expect_failure("MemoryLimitExceeded", [&] { program.chosen(10'000'000, 200'001); });
+  for (int round = 0; round < 20; ++round) EXPECT_EQ(program.chosen(1'000'000, 20'001), 20'001);  // it is given back
+  program.run().set_options({.step_limit = 10'000});
+  expect_failure("StepLimitExceeded", [&] { program.chosen(10'000'000, 200'001); });
+}
+
 }  // namespace
 }  // namespace dycl::testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the packages that c_api_test.c and dycl_run_test.sh run: `make_c_api_package counts.dycl [endless.dycl]`.
+// Writes the packages that c_api_test.c and dycl_run_test.sh run: `make_c_api_package counts.dycl [endless.dycl
+// [prints.dycl]]`.
 #include <iostream>
 #include <string>
 
@@ -80,6 +81,16 @@ subdnn @wait(%x: f32[3]) -> (f32[3]) {
 }
 )";
 
+const char* const kPrints = R"(state @seen: list<int> = ints[]
+func @main(%x: f32[3], %seen: list<int> state @seen) -> (f32[3], int, list<int> state @seen) {
+^entry:
+  %n = list.len %seen
+  print %n {format="{} seen\n"}
+  %more = list.append %seen, %n
+  return %x, %n, %more
+}
+)";
+
 dycl::backends::SubDnnArtifacts stub(const std::string& name, const std::string& text) {
   return {name, {{"stub", "portable", {text.begin(), text.end()}, {}, {}, {}}}};
 }
@@ -101,5 +112,6 @@ int main(int argc, char** argv) {
   bool ok = write(kCounts, {stub("s0", "add 1 0 0 relu 2 1 out 2")}, argv[1]);
   if (argc > 2)
     ok = ok && write(kEndless, {stub("double", "add 1 0 0 out 1"), stub("wait", "relu 1 0 wait 3000 out 1")}, argv[2]);
+  if (argc > 3) ok = ok && write(kPrints, {}, argv[3]);
   return ok ? 0 : 1;
 }

@@ -89,7 +89,7 @@ class Worker {
         const auto state = run.state("count");
         if (!state || state->integer != counted) ++counts_.wrong;
         if (random_() % 16 == 0) {
-          run.reset_states();
+          (void)run.reset_states();
           counted = 0;
         }
       }

@@ -268,12 +268,16 @@ class Project {
     text += "int32_t " + c_name_ + "_create(const char* package, " + c_name_ + "** program) noexcept {\n" +
             "  return " + c_name_ + "_create_with(package, nullptr, program);\n}\n\n";
     text += "int32_t " + c_name_ + "_create_with(const char* package, const dycl_load_options* options,\n    " + c_name_ +
-            "** program) noexcept {\n  return guarded([&] { *program = std::make_unique<" + c_name_ +
+            "** program) noexcept {\n" + refuses_null({"package", "program"}) +
+            "  return guarded([&] { *program = std::make_unique<" + c_name_ +
             ">(package, options).release(); });\n}\n\n";
     const std::string unused = "[[maybe_unused]] ";
+    std::vector<std::string> needed = {"program"};
+    if (!inputs_.empty()) needed.emplace_back("inputs");
+    if (!outputs_.empty()) needed.emplace_back("outputs");
     text += "int32_t " + c_name_ + "_run(" + c_name_ + "* program, " + (inputs_.empty() ? unused : "") + "const " +
             c_name_ + "_inputs* inputs, " + (outputs_.empty() ? unused : "") + c_name_ +
-            "_outputs* outputs) noexcept {\n  return guarded([&] {\n    " +
+            "_outputs* outputs) noexcept {\n" + refuses_null(needed) + "  return guarded([&] {\n    " +
             (outputs_.empty() ? "" : "const " + class_ + "::Outputs made = ") + "program->program(" + call + ");\n" +
             store + "  });\n}\n\n";
     text += "void " + c_name_ + "_destroy(" + c_name_ + "* program) noexcept { delete program; }\n\n";
@@ -336,6 +340,12 @@ class Project {
   }
 
  private:
+  static std::string refuses_null(const std::vector<std::string>& pointers) {
+    std::string text;
+    for (const std::string& name : pointers)
+      text += "  if (!" + name + ") return failed(DYCL_INVALID_INPUT, \"" + name + " is NULL\");\n";
+    return text;
+  }
   static std::string safe(const std::string& text) {
     const std::string name = identifier(text);
     static const std::set<std::string> own = {"out", "values", "inputs", "outputs", "argc", "argv", "failure"};
