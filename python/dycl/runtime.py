@@ -40,11 +40,20 @@ def load(path: str | os.PathLike | bytes, *, threads: int = 0,
     1024; 0: as many as there are cores. `host_functions`: by name, functions of numpy arrays and numbers that the
     program calls. `allow_native_code`, `require_signature` and `decryption_key`: as `dycl.load` has them."""
     threads = checked_threads(threads)
-    functions = {name: _of_numbers(function) for name, function in (host_functions or {}).items()}
+    functions = {name: _of_numbers(function) for name, function in checked_functions(host_functions).items()}
     return Program(native().Program.load(package_of(path), threads=threads, host_functions=functions,
                                          host_framework="numpy", allow_native_code=allow_native_code,
                                          require_signature=public_keys(require_signature),
                                          decryption_key=key_finder(decryption_key)))
+
+
+def checked_functions(given: dict[str, Callable[..., Any]] | None) -> dict[str, Callable[..., Any]]:
+    """Functions of the host by their names."""
+    functions = {} if given is None else given
+    if not isinstance(functions, dict) or not all(isinstance(name, str) and callable(function)
+                                                  for name, function in functions.items()):
+        raise InputError(f"host_functions is {given!r}; give a dict of functions by their names")
+    return functions
 
 
 def package_of(given: str | os.PathLike | bytes | bytearray | memoryview) -> str | bytes:
@@ -57,6 +66,10 @@ def path_of(given: str | os.PathLike) -> str:
     path = os.fsdecode(given)
     if "\0" in path:
         raise InputError(f"{path!r} is no path: it holds a NUL")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InputError(f"{path!r} is no path: it holds half a character") from None
     return path
 
 
@@ -107,7 +120,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         deadline = 0 if self.deadline is None else self.deadline
-        if not isinstance(deadline, (int, float)) or deadline != deadline:
+        if not isinstance(deadline, (int, float)) or deadline != deadline or (
+                isinstance(deadline, int) and abs(deadline) > sys.float_info.max):
             raise InputError(f"deadline is {self.deadline!r}; give seconds")
         for name in ("step_limit", "memory_limit"):
             limit = getattr(self, name)

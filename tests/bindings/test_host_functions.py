@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """@dycl.host_function: capture leaves a call; Python's function runs it; a deployed program needs a registration."""
 
+import itertools
 import os
 import subprocess
 import threading
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 import dycl
+import dycl.runtime
 from dycl.calling import host_functions
 
 BIN = Path(os.environ.get("DYCL_BIN", Path(__file__).resolve().parents[2] / ".venv" / "bin"))
@@ -208,6 +210,9 @@ def test_a_package_names_what_it_needs(tmp_path):
     host_functions.registered.clear()
     with pytest.raises(Exception, match="host function double_it, which is not registered"):
         dycl.load(tmp_path / "h.dycl")
+    for load, wrong in itertools.product((dycl.load, dycl.runtime.load), ({"double_it": 3}, {3: abs}, [abs], "abs")):
+        with pytest.raises(dycl.InputError, match="give a dict of functions by their names"):
+            load(tmp_path / "h.dycl", host_functions=wrong)
     other = dycl.load(tmp_path / "h.dycl", host_functions={"double_it": lambda x: x * 10})
     assert other(torch.ones(2)).tolist() == [11.0, 11.0]
     numpy.save(tmp_path / "x.npy", numpy.ones(2, numpy.float32))

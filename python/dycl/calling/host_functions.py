@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from .. import dtypes
+from ..runtime import checked_functions
 from .generator import returned_while
 
 _DTYPES = {name: dtype for name, dtype in dtypes.BY_NAME.items() if name not in ("u16", "u32", "u64")}
@@ -78,7 +79,7 @@ PRINT = host_function(_print, name="print", results=())
 def table(given: dict[str, Callable] | None = None) -> dict[str, Callable]:
     """By name: what is marked in this process, then what the caller gives."""
     functions: dict[str, Callable] = {name: returned_while(f.for_runtime) for name, f in registered.items()}
-    for name, function in (given or {}).items():
+    for name, function in checked_functions(given).items():
         made = function if isinstance(function, HostFunction) else HostFunction(function, name, None)
         functions[name] = returned_while(made.for_runtime)
     return functions

@@ -46,6 +46,9 @@ def test_what_is_no_file_is_refused_at_once(load, tmp_path):
             load(path)
         assert caught.value.kind == "invalid_package" and caught.value.help
     listener.close()
+    for path in ("a\0b", "half\ud800"):
+        with pytest.raises(dycl.InputError, match="is no path"):
+            load(path)
 
 
 def test_a_link_is_replaced_and_not_followed(program, tmp_path):

@@ -177,8 +177,8 @@ def test_a_deadline_ends_one_long_sub_dnn():
 
 
 @pytest.mark.parametrize("wrong", [
-    {"deadline": "soon"}, {"deadline": float("nan")}, {"step_limit": 0}, {"step_limit": 1.5}, {"memory_limit": -1},
-    {"memory_limit": 1 << 63}, {"cancellation": True}])
+    {"deadline": "soon"}, {"deadline": float("nan")}, {"deadline": 10**400}, {"step_limit": 0}, {"step_limit": 1.5},
+    {"memory_limit": -1}, {"memory_limit": 1 << 63}, {"cancellation": True}])
 def test_impossible_options_are_refused(wrong):
     with pytest.raises(dycl.InputError, match=next(iter(wrong))):
         dycl.RunOptions(**wrong)
