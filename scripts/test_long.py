@@ -69,6 +69,8 @@ PARTS = [
     _module("onnx_suite", "ONNX's own test suite", "an hour", "tests.onnx.suite"),
     _module("onnx_hostile", "1,000 models of each kind that are wrong", "an hour",
             "tests.onnx.hostile", "--count", "1000"),
+    _module("mutations", "1,000 packages of each of five, changed with their structure in mind: refused, or run",
+            "minutes", "tests.fuzz.mutations", "--count", "1000", result=r"\d+ packages, \d+ wrong"),
     Part("emitted", "500 generated programs and the zoo as C++ and as ONNX", "an hour",
          ["make", "--no-print-directory", "test-emit"]),
     Part("snippets", "what the guides of docs/ tell a reader to type, building C++ included", "minutes",
