@@ -231,7 +231,8 @@ class Reader:
         return {self.text(name): check_description(self, x) for name, x in self.exactly(data, dict).items()}
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Of one that has no end, all that is left: without that, each of its quotes was tried as a beginning.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?')
 
 
 def _values(text: str) -> int:

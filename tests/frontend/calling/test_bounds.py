@@ -12,6 +12,8 @@ def test_json_of_very_many_values_is_refused_before_it_is_read():
     with pytest.raises(dycl.PackageError, match="values"):
         package_reader.parsed("[" + "0," * many + "0]")
     assert package_reader.parsed('["' + "," * many + '\\""]') == ["," * many + '"']
+    with pytest.raises(dycl.PackageError, match="no JSON"):  # to count them took time quadratic in such quotes
+        package_reader.parsed('"' + '\\"' * 100_000 + "," * many)
 
 
 def test_a_long_list_of_large_elements_is_not_made():
