@@ -34,7 +34,7 @@ void read_attribute(pbf_reader reader, Node& node) {
   while (reader.next()) {
     switch (reader.tag()) {
       case field::attribute::kName: name = text(reader.get_view()); break;
-      case field::attribute::kI: integer = reader.get_int64(); break;
+      case field::attribute::kI: integer = onnx::int64_of(reader); break;
       case field::attribute::kF: number = reader.get_float(); break;
       case field::attribute::kS: value = text(reader.get_view()); break;
       default: reader.skip();
@@ -93,7 +93,7 @@ bool transposed_of(pbf_reader reader) {
       if (attribute.tag() == field::attribute::kName)
         name = text(attribute.get_view());
       else if (attribute.tag() == field::attribute::kI)
-        integer = attribute.get_int64();
+        integer = onnx::int64_of(attribute);
       else
         attribute.skip();
     }

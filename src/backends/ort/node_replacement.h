@@ -3,11 +3,12 @@
 #pragma once
 
 #include <optional>
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
 #include <string>
 
 #include "onnx/format/fields.h"
+#include "onnx/format/protobuf.h"
+
+#include <protozero/pbf_writer.hpp>  // behind the reader, whose assertions are others
 
 namespace dycl::backends::ort {
 

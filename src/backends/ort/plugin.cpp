@@ -324,6 +324,7 @@ Result<Handle<OrtSessionOptions>> session_options(dycl_engine& engine, const dyc
   DYCL_TRY(check(engine, api.SetSessionGraphOptimizationLevel(raw, ORT_DISABLE_ALL), "session options"));
   DYCL_TRY(check(engine, api.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL), "session options"));
   DYCL_TRY(check(engine, api.AddSessionConfigEntry(raw, "session.use_env_allocators", "1"), "session options"));
+  DYCL_TRY(check(engine, api.AddSessionConfigEntry(raw, "session.load_model_format", "ONNX"), "session options"));
   // Weights are named by the model as external data of this file, which must exist but is
   // never read: each is given below.
   DYCL_TRY(check(engine, api.AddSessionConfigEntry(raw, "session.model_external_initializers_file_folder_path", "/dev"),

@@ -31,7 +31,7 @@ bool is_plain(pbf_reader attribute) {
   while (attribute.next()) {
     switch (attribute.tag()) {
       case field::attribute::kName: name = text(attribute.get_view()); break;
-      case field::attribute::kI: integer = attribute.get_int64(); break;
+      case field::attribute::kI: integer = onnx::int64_of(attribute); break;
       case field::attribute::kS: value = text(attribute.get_view()); break;
       default: attribute.skip();
     }

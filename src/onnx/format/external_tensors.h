@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "onnx/format/fields.h"
+#include "onnx/format/protobuf.h"
 #include "support/result.h"
 
 namespace dycl::onnx {
@@ -31,11 +31,6 @@ struct ExternalTensor {
   bool is_initializer = false;                                         // of the model's own graph
 };
 
-inline std::string_view text_of(protozero::pbf_reader& reader) {
-  const auto view = reader.get_view();
-  return {view.data(), view.size()};
-}
-
 // Walks a model and calls `visit(const ExternalTensor&)`.
 template <typename Visit>
 class ExternalTensorWalk {
@@ -43,14 +38,18 @@ class ExternalTensorWalk {
   ExternalTensorWalk(int max_depth, Visit visit) : max_depth_(max_depth), visit_(std::move(visit)) {}
 
   void model(protozero::pbf_reader reader) {
+    bool has_graph = false;
     while (reader.next()) {
-      if (reader.tag() == field::model::kGraph)
+      if (reader.tag() == field::model::kGraph) {
+        has_graph = true;
         graph(reader.get_message(), 0);
-      else if (reader.tag() == field::model::kFunctions)
+      } else if (reader.tag() == field::model::kFunctions) {
         throw RefusedModel{"it defines functions"};
-      else
+      } else {
         reader.skip();
+      }
     }
+    if (!has_graph) throw RefusedModel{"it has no graph"};
   }
 
  private:
@@ -134,14 +133,14 @@ class ExternalTensorWalk {
     while (reader.next()) {
       switch (reader.tag()) {
         case field::tensor::kName: found.name = text_of(reader); break;
-        case field::tensor::kDataType: found.dtype = reader.get_int32(); break;
+        case field::tensor::kDataType: found.dtype = int32_of(reader); break;
         case field::tensor::kDims:
           if (reader.wire_type() == protozero::pbf_wire_type::varint)
             found.dims.push_back(reader.get_int64());
           else
             for (const auto dim : reader.get_packed_int64()) found.dims.push_back(dim);
           break;
-        case field::tensor::kDataLocation: external = (reader.get_int32() != 0) || external; break;
+        case field::tensor::kDataLocation: external = (int32_of(reader) != 0) || external; break;
         case field::tensor::kExternalData:
           external = true;
           found.entries.push_back(entry(reader.get_message()));
@@ -183,12 +182,20 @@ class ExternalTensorWalk {
   Visit visit_;
 };
 
+// Engines read other formats, too, which they know by four bytes behind the first four: ONNX Runtime's own, and
+// TensorFlow's. A file may be a model of ONNX, and another one in such a format.
+inline bool is_of_another_format(std::string_view bytes) {
+  const std::string_view magic = bytes.substr(bytes.size() < 4 ? bytes.size() : 4, 4);
+  return magic == "ORTM" || magic == "TFL3";
+}
+
 // Calls `visit`, which may throw RefusedModel, with every tensor of the model that lies outside it. Graphs within ops
 // may be nested `max_depth` deep. An Error for a model that is damaged or refused: it defines functions, has sparse
 // tensors, is nested deeper, or what the visitor says.
 template <typename Visit>
 Result<void> for_each_external(const void* bytes, std::size_t size, int max_depth, Visit visit) {
   const auto damaged = [](std::string why) { return Error{ErrorKind::InvalidPackage, std::move(why), {}, {}, {}}; };
+  if (is_of_another_format({static_cast<const char*>(bytes), size})) return damaged("it is not a model of ONNX");
   try {
     ExternalTensorWalk<Visit>(max_depth, std::move(visit))
         .model(protozero::pbf_reader{static_cast<const char*>(bytes), size});

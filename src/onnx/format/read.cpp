@@ -4,15 +4,10 @@
 // anything is allocated for them, so a message can't ask for more than it holds.
 #include <cstring>
 #include <limits>
-#include <protozero/exception.hpp>
-
-// A field of the wrong wire type is bad input, not a mistake of ours: it must be found in every build.
-#undef protozero_assert
-#define protozero_assert(x) ((x) ? void() : throw protozero::unknown_pbf_wire_type_exception())
-#include <protozero/pbf_reader.hpp>
 
 #include "onnx/format/fields.h"
 #include "onnx/format/proto.h"
+#include "onnx/format/protobuf.h"
 
 namespace dycl::onnx {
 namespace {
@@ -200,7 +195,7 @@ Tensor Reader::tensor(pbf_reader reader) {
     switch (reader.tag()) {
       case field::tensor::kName: tensor.name = text(reader); break;
       case field::tensor::kDims: repeated_int64(reader, tensor.dims); break;
-      case field::tensor::kDataType: code = reader.get_int32(); break;
+      case field::tensor::kDataType: code = int32_of(reader); break;
       case field::tensor::kRawData:
         raw = reader.get_view();
         has_raw = true;
@@ -218,7 +213,7 @@ Tensor Reader::tensor(pbf_reader reader) {
         repeated(reader, typed.ints, pbf_wire_type::varint, &pbf_reader::get_uint64, &pbf_reader::get_packed_uint64);
         break;
       case field::tensor::kExternalData: external.insert(read_entry(reader.get_message())); break;
-      case field::tensor::kDataLocation: is_external = reader.get_int32() == 1; break;
+      case field::tensor::kDataLocation: is_external = int32_of(reader) == 1; break;
       case field::tensor::kStringData: refuse("tensor '" + tensor.name + "' is of strings, which DyCL lacks");
       case field::tensor::kSegment: refuse("tensor '" + tensor.name + "' is stored in segments");
       default: reader.skip();
@@ -249,7 +244,7 @@ Tensor Reader::tensor(pbf_reader reader) {
 void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
   while (reader.next()) {
     if (reader.tag() == field::type::kElemType) {
-      const int code = reader.get_int32();
+      const int code = int32_of(reader);
       info.dtype = dtype_of_code(code);
       if (!info.dtype && code != 0)
         refuse("'" + info.name + "' is of " + elements_of(code) + ", which DyCL lacks");
@@ -265,7 +260,7 @@ void Reader::tensor_type(pbf_reader reader, ValueInfo& info) {
         pbf_reader one = dims.get_message();
         while (one.next()) {
           if (one.tag() == field::shape::kDimValue)
-            dim.value = one.get_int64();
+            dim.value = int64_of(one);
           else if (one.tag() == field::shape::kDimParam)
             dim.param = text(one);
           else
@@ -334,9 +329,9 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
   while (reader.next()) {
     switch (reader.tag()) {
       case field::attribute::kName: a.name = text(reader); break;
-      case field::attribute::kType: kind = reader.get_int32(); break;
+      case field::attribute::kType: kind = int32_of(reader); break;
       case field::attribute::kF: a.f = reader.get_float(); break;
-      case field::attribute::kI: a.i = reader.get_int64(); break;
+      case field::attribute::kI: a.i = int64_of(reader); break;
       case field::attribute::kS: a.s = text(reader); break;
       case field::attribute::kT: a.tensor.push_back(tensor(reader.get_message())); break;
       case field::attribute::kG: a.graph.push_back(graph(reader.get_message(), depth + 1)); break;
@@ -409,7 +404,7 @@ void Reader::opset_import(pbf_reader reader, std::map<std::string, std::int64_t>
     if (reader.tag() == field::opset::kDomain)
       domain = text(reader);
     else if (reader.tag() == field::opset::kVersion)
-      version = reader.get_int64();
+      version = int64_of(reader);
     else
       reader.skip();
   }
@@ -443,7 +438,7 @@ Model Reader::model(pbf_reader reader) {
   bool has_graph = false;
   while (reader.next()) {
     switch (reader.tag()) {
-      case field::model::kIrVersion: model.ir_version = reader.get_int64(); break;
+      case field::model::kIrVersion: model.ir_version = int64_of(reader); break;
       case field::model::kProducerName: model.producer_name = text(reader); break;
       case field::model::kProducerVersion: model.producer_version = text(reader); break;
       case field::model::kFunctions: model.functions.push_back(function(reader.get_message())); break;
