@@ -98,6 +98,8 @@ def key_finder(given: Key | None) -> Callable[[str], str] | None:
     return found
 
 
+_MOST_VALUES = 1 << 22  # in metadata that is read: `dycl.load` refuses packages with more
+
 # What `with` has made the options of this thread's (or task's) calls; the last one holds.
 _entered: contextvars.ContextVar[tuple["RunOptions", ...]] = contextvars.ContextVar("dycl_run_options", default=())
 
@@ -210,7 +212,10 @@ class Program:
     def variants(self) -> list[str]:
         """What the model returns where the result `variant` is 0, 1, ...; empty if there is no such result."""
         try:
-            told = json.loads(json.loads(self._program.metadata)["metadata"]["variants"])
+            whole = self._program.metadata
+            if sum(map(whole.count, "[{,")) > _MOST_VALUES:
+                return []
+            told = json.loads(json.loads(whole)["metadata"]["variants"])
         except (KeyError, TypeError, ValueError, RecursionError):
             return []  # there are none, or the package's maker wrote something else
         return [text for text in told if isinstance(text, str)] if isinstance(told, list) else []
