@@ -300,4 +300,3 @@ class Paths:
             yield from self.nodes(t, f"{path}.{key}" if isinstance(template, Object) else f"{path}[{key!r}]")
         for name, t in template.attributes:
             yield from self.nodes(t, f"{path}.{name}")
-
