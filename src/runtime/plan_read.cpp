@@ -7,6 +7,7 @@
 #include "plan_generated.h"
 #include "runtime/container.h"
 #include "runtime/plan.h"
+#include "support/utf8.h"
 
 namespace dycl::runtime {
 namespace {
@@ -17,11 +18,21 @@ constexpr std::uint64_t kAlways = std::uint64_t{64} << 20, kForEachByte = 4;
 class Decoder {
  public:
   explicit Decoder(std::size_t section) : left_(section), structs_left_(kAlways + kForEachByte * section) {}
-  bool overdrawn() const { return overdrawn_; }
+  // What is wrong with all that was read, if anything.
+  const char* fault() const {
+    if (overdrawn_) return "it names the same bytes again and again, or more things than its size can hold";
+    return malformed_ ? "a text that is no UTF-8" : nullptr;
+  }
 
   std::string text(const flatbuffers::String* s) {
-    return s && pay(s->size(), s->size()) ? s->str() : std::string();
+    if (!s || !pay(s->size(), s->size())) return {};
+    std::string found = s->str();
+    if (is_utf8(found)) return found;
+    malformed_ = true;
+    return as_utf8(std::move(found));
   }
+  // Texts for people may hold anything, such as names of files, and show what is malformed.
+  void forgive_texts() { malformed_ = false; }
 
   template <typename To, typename From>
   std::vector<To> numbers(const flatbuffers::Vector<From>* v) {
@@ -83,7 +94,7 @@ class Decoder {
   }
 
   std::uint64_t left_, structs_left_;
-  bool overdrawn_ = false;
+  bool overdrawn_ = false, malformed_ = false;
 };
 
 // FlatBuffers wants aligned memory that does not change under it; the mapping of a
@@ -169,7 +180,7 @@ Result<Plan> read_plan(ByteSpan section) {
   plan.loops = in.numbers<std::int64_t>(p.loops());
   plan.decisions = in.numbers<std::uint32_t>(p.decisions());
   plan.code = in.numbers<std::uint32_t>(p.code());
-  if (in.overdrawn()) return damaged(section::kPlan, "it names the same bytes again and again, or more things than its size can hold");
+  if (const char* fault = in.fault()) return damaged(section::kPlan, fault);
   return plan;
 }
 
@@ -182,7 +193,7 @@ Result<std::vector<PlanWeight>> read_weight_index(ByteSpan section) {
         in.text(w.name()), dtype_or_none(w.dtype()), in.numbers<std::int64_t>(w.shape()), w.offset(), w.size(),
         w.checksum()};
   });
-  if (in.overdrawn()) return damaged(section::kWeightIndex, "it names the same bytes again and again, or more things than its size can hold");
+  if (const char* fault = in.fault()) return damaged(section::kWeightIndex, fault);
   return weights;
 }
 
@@ -206,7 +217,8 @@ Result<DebugInfo> read_debug_info(ByteSpan section) {
   info.sub_dnn_names = in.texts(d.sub_dnn_names());
   info.decision_origins = in.texts(d.decision_origins());
   info.call_blocks = in.texts(d.call_blocks());
-  if (in.overdrawn()) return damaged(section::kDebug, "it names the same bytes again and again, or more things than its size can hold");
+  in.forgive_texts();
+  if (const char* fault = in.fault()) return damaged(section::kDebug, fault);
   return info;
 }
 

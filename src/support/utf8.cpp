@@ -81,6 +81,17 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
+std::string as_utf8(std::string bytes) {
+  if (is_utf8(bytes)) return bytes;
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::size_t length = sequence_length(bytes, i);
+    out += length ? bytes.substr(i, length) : one_line(bytes.substr(i, 1));
+    i += length ? length : 1;
+  }
+  return out;
+}
+
 std::size_t utf8_length(std::string_view bytes) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < bytes.size(); ++count) {

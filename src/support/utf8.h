@@ -11,6 +11,9 @@ namespace dycl {
 // True if the bytes are well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view bytes);
 
+// The bytes with malformed ones written as \xff.
+std::string as_utf8(std::string bytes);
+
 // How many characters (code points) the bytes hold; malformed bytes count one each.
 std::size_t utf8_length(std::string_view bytes);
 

@@ -23,10 +23,11 @@ import pytest
 import torch
 
 import dycl
+import dycl.runtime
 from dycl.calling import package_interface
 from dycl.calling.classes import class_name
 from tests.frontend.support.harness import T
-from tests.frontend.support.packages import interface_of, with_interface, with_metadata
+from tests.frontend.support.packages import interface_of, with_interface, with_metadata, with_sections
 
 
 @dataclasses.dataclass
@@ -527,6 +528,26 @@ def test_metadata_that_is_no_metadata(packages, tmp_path, text):
     with_metadata(packages / "twice.dycl", text, tmp_path / "p.dycl")
     with pytest.raises(dycl.PackageError, match="section metadata: "):
         dycl.load(tmp_path / "p.dycl")
+
+
+@pytest.mark.parametrize("load", [dycl.load, dycl.runtime.load])
+def test_texts_that_are_no_texts(packages, tmp_path, load):
+    """Names of inputs, what is printed and messages of a package are UTF-8. Names of source files may be anything."""
+    def model(first_input):
+        if first_input[0] > 0:
+            print("printed", 1)
+        return first_input * 2
+
+    dycl.compile(model, (T(-1, 2),)).save(tmp_path / "p.dycl")
+    for text in (b"first_input", b"printed", b"out0"):
+        with_sections(tmp_path / "p.dycl", lambda name, held, text=text: held.replace(text, b"\xff" * len(text))
+                      if name == "plan" else held, tmp_path / "q.dycl")
+        with pytest.raises(dycl.PackageError, match="section plan: a text that is no UTF-8"):
+            load(tmp_path / "q.dycl")
+    with_sections(tmp_path / "p.dycl", lambda name, held: held.replace(b".py", b"\xff\xfe\xfd")
+                  if name == "debug" else held, tmp_path / "q.dycl")
+    program = load(tmp_path / "q.dycl")
+    assert "\\xff\\xfe\\xfd" in program._program.sources[0] if load is dycl.runtime.load else program.ir_text
 
 
 def test_whatever_reading_raises_is_an_error_of_the_package(packages, monkeypatch):
