@@ -253,9 +253,10 @@ def test_max_pooling(name, dtype):
 def test_max_pooling_between_convolutions(backend):
     """Where ONNX Runtime pools in its blocked layout, and where other engines do."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(32, 40, 1),
-                          nn.MaxPool2d(2, ceil_mode=True), nn.Conv2d(40, 8, 1)).eval()
-    x = torch.randn(1, 3, 19, 19)
+    model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(32, 32, 1),
+                          nn.MaxPool2d(3, 2, 1), nn.Conv2d(32, 40, 1), nn.MaxPool2d(2, ceil_mode=True),
+                          nn.Conv2d(40, 8, 1)).eval()
+    x = torch.randn(1, 3, 38, 39)
     program = dycl.compile(model, (x,), backend=backend)
     for value in (0.5, NAN, INF, -INF):
         x[0, 1, 10, 10] = value

@@ -124,26 +124,6 @@ inline void largest_of_line(Vec& most, const T* from, std::int64_t count, std::i
   for (; count > 0; --count, from += step) keep_larger(most, from);
 }
 
-// A blocked layout: the largest of a window is of vectors.
-template <typename T, std::int64_t Lanes>
-void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
-  using Vec = typename Beside<T, Lanes>::Vec;
-  const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
-  for (std::int64_t i = 0; i < d.out; ++i)
-    for (std::int64_t j = 0; j < h.out; ++j)
-      for (std::int64_t k = 0; k < w.out; ++k, y += Lanes) {
-        const Reach in_d = reach_of(d, i), in_h = reach_of(h, j), in_w = reach_of(w, k);
-        Vec most = Vec{} + kLeast<T>;
-        for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
-          for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
-            const T* row = x + (a * h.in + b) * w.in * Lanes;
-            const std::int64_t count = (in_w.end - in_w.first + w.dilation - 1) / w.dilation;
-            largest_of_line(most, row + in_w.first * Lanes, count, w.dilation * Lanes);
-          }
-        __builtin_memcpy(y, &most, sizeof most);
-      }
-}
-
 // Windows of two by two that lie beside each other, within a plane of two dims: what most networks ask for.
 inline bool is_quarters(const MaxPool& how) {
   const auto halves = [](const MaxPool::Axis& axis) {
@@ -151,6 +131,48 @@ inline bool is_quarters(const MaxPool& how) {
   };
   return how.axes[0].in == 1 && how.axes[0].out == 1 && how.axes[0].kernel == 1 && how.axes[0].before == 0 &&
          halves(how.axes[1]) && halves(how.axes[2]);
+}
+
+template <typename T, std::int64_t Lanes>
+void max_pool_of_quarters_of_blocks(const MaxPool& how, const T* x, T* y) {
+  using Vec = typename Beside<T, Lanes>::Vec;
+  const MaxPool::Axis &h = how.axes[1], &w = how.axes[2];
+  for (std::int64_t j = 0; j < h.out; ++j) {
+    const T *upper = x + 2 * j * w.in * Lanes, *lower = upper + w.in * Lanes;
+    for (std::int64_t k = 0; k < w.out; ++k, y += Lanes, upper += 2 * Lanes, lower += 2 * Lanes) {
+      Vec most, other;
+      __builtin_memcpy(&most, upper, sizeof most);
+      __builtin_memcpy(&other, lower, sizeof other);
+      keep_larger(most, upper + Lanes);
+      keep_larger(other, lower + Lanes);
+      keep_larger(most, &other);
+      __builtin_memcpy(y, &most, sizeof most);
+    }
+  }
+}
+
+// A blocked layout: the largest of a window is of vectors.
+template <typename T, std::int64_t Lanes>
+void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
+  if (is_quarters(how)) return max_pool_of_quarters_of_blocks<T, Lanes>(how, x, y);
+  using Vec = typename Beside<T, Lanes>::Vec;
+  const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
+  for (std::int64_t i = 0; i < d.out; ++i)
+    for (std::int64_t j = 0; j < h.out; ++j) {
+      const Reach in_d = reach_of(d, i), in_h = reach_of(h, j);
+      for (std::int64_t k = 0; k < w.out; ++k, y += Lanes) {
+        const Reach in_w = reach_of(w, k);
+        const std::int64_t reach = in_w.end - in_w.first;  // a division costs more than a window
+        const std::int64_t count = w.dilation == 1 ? reach : (reach + w.dilation - 1) / w.dilation;
+        Vec most = Vec{} + kLeast<T>;
+        for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
+          for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
+            const T* row = x + (a * h.in + b) * w.in * Lanes;
+            largest_of_line(most, row + in_w.first * Lanes, count, w.dilation * Lanes);
+          }
+        __builtin_memcpy(y, &most, sizeof most);
+      }
+    }
 }
 
 template <typename T>
