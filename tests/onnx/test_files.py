@@ -357,6 +357,24 @@ def test_windows_larger_than_what_they_slide_over(kind, tmp_path):
     compare(model, [{"x": generator.standard_normal((1, 2, *e)).astype(np.float32)} for e in extents], tmp_path, 1e-6)
 
 
+@pytest.mark.parametrize("opset", [11, 17, 22])
+def test_averages_over_more_than_there_is(opset, tmp_path):
+    """Where padding counts, ONNX Runtime divides by other counts in older opsets and without its optimisations: an
+    error of the run. What fits is computed, and costs no sub-DNN more."""
+    model = onnx.parser.parse_model(f"""< ir_version: 8, opset_import: ["" : {opset}] > g (float[1,2,H,W] x) => (y) {{
+        a = Relu (x)
+        p = AveragePool <kernel_shape = [2,3], strides = [2,2], pads = [0,1,0,0], count_include_pad = 1> (a)
+        y = Neg (p) }}""")
+    generator = np.random.default_rng(0)
+    fitting = [{"x": generator.standard_normal((1, 2, *e)).astype(np.float32)} for e in ((2, 2), (9, 8))]
+    compare(model, fitting, tmp_path, 1e-6)
+    program = dycl.compile(tmp_path / "model.onnx", verify=False)
+    assert program.report()["sub_dnns"] == 1
+    for extents in ((1, 8), (8, 1)):
+        with pytest.raises(dycl.RunError, match="its window is larger"):
+            program(np.ones((1, 2, *extents), np.float32))
+
+
 DEFAULTS = """
 < ir_version: 8, opset_import: ["" : 13] >
 g (float[3] scale = {1, 2, 3}, float[N,3] x, float bias = {0.5}) => (float[N,3] y) {

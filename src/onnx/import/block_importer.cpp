@@ -267,6 +267,27 @@ void BlockImporter::make_scalars(std::vector<ir::ValueId>& operands) {
   }
 }
 
+// An average over a window that is larger than what it slides over, padding included: ONNX Runtime divides by other
+// counts with its optimisations than without, and in older opsets. Where extents may be so small, the run fails there.
+void BlockImporter::check_windows(const Node& node, ir::ValueId operand) {
+  const auto ints = [&](const char* key) {
+    const Attribute* a = node.attribute(key);
+    return a ? a->ints : std::vector<std::int64_t>();
+  };
+  const Attribute *counts = node.attribute("count_include_pad"), *automatic = node.attribute("auto_pad");
+  if (!counts || counts->i == 0 || (automatic && automatic->s.starts_with("SAME"))) return;
+  const auto kernel = ints("kernel_shape"), pads = ints("pads"), dilations = ints("dilations");
+  const ir::Type integer = ir::Type::integer();
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const std::int64_t reach = (kernel[i] - 1) * (i < dilations.size() ? dilations[i] : 1) + 1;
+    const std::int64_t padding = pads.size() == 2 * kernel.size() ? pads[i] + pads[kernel.size() + i] : 0;
+    const ir::ValueId least = constant(reach - padding, integer);
+    const ir::ValueId there = extent(operand, static_cast<std::int64_t>(i) + 2);
+    const ir::ValueId fits = emit("int.le", {least, there}, ir::Type::boolean());
+    check(fits, "AveragePool: its window is larger than what it slides over", "ValueError");
+  }
+}
+
 // The same list under another name; false for tensors.
 Result<bool> BlockImporter::add_identity_of_sequence(const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1)
@@ -293,6 +314,7 @@ Result<void> BlockImporter::add_node(const Node& node) {
   op.name = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
   DYCL_ASSIGN(op.operands, operands_of(node));
   if (op.name == "Range") make_scalars(op.operands);
+  if (op.name == "AveragePool") check_windows(node, op.operands[0]);
   for (const Attribute& a : node.attributes) {
     if (a.kind == Attribute::Kind::Graph)
       return unsupported(describe(node) + " holds a graph in a place where only straight-line operators are taken");

@@ -63,6 +63,7 @@ class BlockImporter {
   Result<void> add_constant_node(const Node& node);
   Result<bool> add_identity_of_sequence(const Node& node);
   void make_scalars(std::vector<ir::ValueId>& operands);
+  void check_windows(const Node& node, ir::ValueId operand);
   Result<std::vector<ir::ValueId>> operands_of(const Node& node) const;
   Result<ir::Type> type_of_result(const Node& node, std::size_t index, const std::vector<ir::ValueId>& operands) const;
   std::string weight_named(const Tensor& tensor, const ir::Type& type);
