@@ -10,6 +10,7 @@
 #include "onnx/format/opsets.h"
 #include "onnx/import/block_importer.h"
 #include "onnx/import/functions.h"
+#include "onnx/import/order.h"
 #include "onnx/import/upgrade.h"
 #include "support/utf8.h"
 
@@ -177,6 +178,7 @@ Result<ir::Program> import_model(const ir::Bytes& message, const std::filesystem
   const std::int64_t opset = opset_of(model);
   Upgrader upgrader(opset);
   DYCL_TRY(inline_functions(model, upgrader));
+  DYCL_TRY(order_nodes(model.graph));
   ir::Program program;
   if (opset != kOpset) state_opset(program, "", opset);
   for (const auto& [domain, version] : model.opsets)
