@@ -3,7 +3,7 @@
 // field for field. `read_model` takes untrusted bytes: a damaged or hostile message
 // is an error, never a crash; nesting is limited to kMaxNesting. Unknown fields are
 // skipped; known ones that would change the meaning of a model and that we do not
-// keep (sparse tensors, strings, segments) are refused.
+// keep (strings, segments) are refused; sparse tensors are read as dense ones.
 //
 // Tensors point into the message they were read from (and keep it alive), so a
 // large model is not copied. Values of a typed field (float_data, int32_data, ...)

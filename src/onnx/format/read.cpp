@@ -156,6 +156,54 @@ std::pair<std::string, std::string> read_entry(pbf_reader reader) {
   return entry;
 }
 
+// ---- sparse tensors: dense from here on ---------------------------------------------
+
+namespace sparse_tensor {
+constexpr field::Tag kValues = 1, kIndices = 2, kDims = 3;
+}
+constexpr std::size_t kMostDense = std::size_t{1} << 28;  // bytes of a model's: what a few say must not fill the memory
+
+// Where element `k` stands in the dense tensor: indices are places in it, or one for each axis.
+std::size_t dense_place(const std::int64_t* indices, bool per_axis, std::size_t k, const Tensor& dense) {
+  const std::size_t rank = dense.dims.size();
+  std::int64_t place = per_axis ? 0 : indices[k];
+  for (std::size_t axis = 0; per_axis && axis < rank; ++axis) {
+    const std::int64_t index = indices[k * rank + axis];
+    if (index < 0 || index >= dense.dims[axis])
+      invalid("sparse tensor '" + dense.name + "' has an index outside of it");
+    place = place * dense.dims[axis] + index;
+  }
+  if (place < 0 || static_cast<std::size_t>(place) >= dense.element_count())
+    invalid("sparse tensor '" + dense.name + "' has an index outside of it");
+  return static_cast<std::size_t>(place);
+}
+
+// `left`: bytes that the model's sparse tensors may still take.
+Tensor dense_of(const Tensor& values, const Tensor& indices, std::vector<std::int64_t> dims, std::size_t& left) {
+  if (values.external || indices.external) refuse("sparse tensor '" + values.name + "' has its data in other files");
+  Tensor dense;
+  dense.name = values.name;
+  dense.dtype = values.dtype;
+  dense.dims = std::move(dims);
+  const std::size_t count = checked_count(dense), size = size_of(dense.dtype), held = values.element_count();
+  if (count > left / size) refuse("the model's sparse tensors have more than 256 MB of elements");
+  left -= count * size;
+  const bool per_axis = indices.dims.size() == 2;
+  const std::size_t numbers = per_axis ? dense.dims.size() : 1;
+  if (values.dims.size() != 1 || indices.dtype != DType::I64 || indices.dims.empty() || indices.dims.size() > 2 ||
+      static_cast<std::size_t>(indices.dims[0]) != held || indices.element_count() != held * numbers)
+    invalid("sparse tensor '" + dense.name + "' has other indices than values");
+  std::vector<std::int64_t> places(indices.element_count());
+  if (!places.empty()) std::memcpy(places.data(), indices.bytes.data, indices.bytes.size);
+  std::vector<std::uint8_t> bytes(count * size);
+  for (std::size_t k = 0; k < held; ++k) {
+    const std::size_t place = dense_place(places.data(), per_axis, k, dense);
+    std::memcpy(bytes.data() + place * size, values.bytes.data + k * size, size);
+  }
+  dense.bytes = ir::Bytes::copy_of(bytes.data(), bytes.size());
+  return dense;
+}
+
 class Reader {
  public:
   explicit Reader(const ir::Bytes& message) : message_(message) {}
@@ -165,6 +213,7 @@ class Reader {
 
  private:
   Tensor tensor(pbf_reader reader);
+  Tensor dense_tensor(pbf_reader reader);
   Attribute attribute(pbf_reader reader, int depth);
   Node node(pbf_reader reader, int depth);
   static ValueInfo value_info(pbf_reader reader);
@@ -182,6 +231,7 @@ class Reader {
   }
 
   const ir::Bytes& message_;
+  std::size_t dense_left_ = kMostDense;
 };
 
 Tensor Reader::tensor(pbf_reader reader) {
@@ -237,6 +287,21 @@ Tensor Reader::tensor(pbf_reader reader) {
     invalid("tensor '" + tensor.name + "' holds " + std::to_string(tensor.bytes.size) +
             " bytes where its shape needs " + std::to_string(size));
   return tensor;
+}
+
+// Of a sparse one.
+Tensor Reader::dense_tensor(pbf_reader reader) {
+  Tensor values, indices;
+  std::vector<std::int64_t> dims;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case sparse_tensor::kValues: values = tensor(reader.get_message()); break;
+      case sparse_tensor::kIndices: indices = tensor(reader.get_message()); break;
+      case sparse_tensor::kDims: repeated_int64(reader, dims); break;
+      default: reader.skip();
+    }
+  }
+  return dense_of(values, indices, std::move(dims), dense_left_);
 }
 
 // ---- values, nodes, graphs -------------------------------------------------------
@@ -334,6 +399,7 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
       case field::attribute::kI: a.i = int64_of(reader); break;
       case field::attribute::kS: a.s = text(reader); break;
       case field::attribute::kT: a.tensor.push_back(tensor(reader.get_message())); break;
+      case field::attribute::kSparseTensor: a.tensor.push_back(dense_tensor(reader.get_message())); break;
       case field::attribute::kG: a.graph.push_back(graph(reader.get_message(), depth + 1)); break;
       case field::attribute::kFloats:
         repeated(reader, a.floats, pbf_wire_type::fixed32, &pbf_reader::get_float, &pbf_reader::get_packed_float);
@@ -345,13 +411,18 @@ Attribute Reader::attribute(pbf_reader reader, int depth) {
       case field::attribute::kTensors:
       case field::attribute::kGraphs:
       case field::attribute::kTypeProtos:
-      case field::attribute::kSparseTensor:
       case field::attribute::kSparseTensors:
-        refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (sparse tensors, lists of tensors, graphs or types)");
+        refuse("attribute '" + a.name + "' is of a kind that DyCL lacks (lists of tensors, graphs or types)");
       default: reader.skip();
     }
   }
-  if ((kind < 1 || kind > 8) && kind != 13) refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
+  constexpr int kSparse = 11;
+  if (kind == kSparse && a.name == "sparse_value") {  // of a Constant: another way to say the same
+    a.name = "value";
+    kind = static_cast<int>(Attribute::Kind::Tensor);
+  }
+  if ((kind < 1 || kind > 8) && kind != 13)
+    refuse("attribute '" + a.name + "' is of kind " + std::to_string(kind));
   a.kind = static_cast<Attribute::Kind>(kind);
   if (!a.refers_to.empty()) return a;
   if ((a.kind == Attribute::Kind::Tensor) != (a.tensor.size() == 1) || a.tensor.size() > 1 ||
@@ -390,7 +461,7 @@ Graph Reader::graph(pbf_reader reader, int depth) {
       case field::graph::kInput: graph.inputs.push_back(value_info(reader.get_message())); break;
       case field::graph::kOutput: graph.outputs.push_back(value_info(reader.get_message())); break;
       case field::graph::kValueInfo: hint(reader.get_message(), graph); break;
-      case field::graph::kSparseInitializer: refuse("the graph has sparse initializers");
+      case field::graph::kSparseInitializer: graph.initializers.push_back(dense_tensor(reader.get_message())); break;
       default: reader.skip();
     }
   }
@@ -421,7 +492,7 @@ Function Reader::function(pbf_reader reader) {
       case field::function::kInput: f.inputs.push_back(text(reader)); break;
       case field::function::kOutput: f.outputs.push_back(text(reader)); break;
       case field::function::kNode: f.body.nodes.push_back(node(reader.get_message(), 0)); break;
-      case field::function::kValueInfo: f.body.value_infos.push_back(value_info(reader.get_message())); break;
+      case field::function::kValueInfo: hint(reader.get_message(), f.body); break;
       case field::function::kAttributeDefault: f.defaults.push_back(attribute(reader.get_message(), 0)); break;
       case field::function::kOpsetImport: opset_import(reader.get_message(), f.opsets); break;
       default: reader.skip();
