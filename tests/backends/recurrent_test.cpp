@@ -131,7 +131,7 @@ void expect_one_wild_element_is_seen() {
 TEST(Recurrent, OneWildElementIsSeen) {
   expect_one_wild_element_is_seen<float>();
   expect_one_wild_element_is_seen<double>();
-  EXPECT_TRUE(recurrent::is_tame<float>(nullptr, 0));
+  EXPECT_TRUE(recurrent::is_tame(static_cast<const float*>(nullptr), 0));
 }
 
 TEST(Recurrent, EveryFormIsTheFormulas) {

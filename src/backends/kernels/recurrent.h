@@ -4,11 +4,7 @@
 // say. Slow and plain on purpose: it is not called for other operands.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
 namespace dycl::backends::recurrent {
 
@@ -32,26 +28,9 @@ struct Layer {
   std::int64_t gates() const { return cell == Cell::Lstm ? 4 : 3; }
 };
 
-// No NaN, no infinity, nothing that gets near one by a sum of products. By the bits: those of a greater size are a
-// greater integer, of a NaN too. In blocks, which the compiler turns into vectors: it is asked of each input of a layer.
-template <typename T>
-bool is_tame(const T* elements, std::int64_t count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kMost = std::bit_cast<Bits>(std::numeric_limits<T>::max() / T(1e8));
-  constexpr Bits kSize = std::numeric_limits<Bits>::max() >> 1;  // all but the sign
-  constexpr std::int64_t kBlock = 64;
-  Bits beyond = 0;  // its sign bit
-  std::int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
-    Bits block[kBlock], found[8] = {};
-    std::memcpy(block, elements + i, sizeof block);
-    for (std::int64_t k = 0; k < kBlock; k += 8)
-      for (std::int64_t j = 0; j < 8; ++j) found[j] |= kMost - (block[k + j] & kSize);
-    for (const Bits f : found) beyond |= f;
-  }
-  for (; i < count; ++i) beyond |= kMost - (std::bit_cast<Bits>(elements[i]) & kSize);
-  return (beyond & ~kSize) == 0;
-}
+// No NaN, no infinity, nothing that gets near one by a sum of products. It is asked of each input of a layer.
+bool is_tame(const float* elements, std::int64_t count);
+bool is_tame(const double* elements, std::int64_t count);
 
 template <typename T>
 void compute(const Layer<T>& layer);
