@@ -141,6 +141,14 @@ bool all_finite(const T* a, std::int64_t count) {
   return finite;
 }
 
+// Whether reflections of our own (systems.h) may take it: no square or product of two elements overflows.
+template <typename T>
+bool has_usual_size(const T* a, std::int64_t count) {
+  T most = 0;
+  for (std::int64_t i = 0; i < count; ++i) most = std::fabs(a[i]) > most ? std::fabs(a[i]) : most;
+  return all_finite(a, count) && (most == 0 || (most > T(1e-12) && most < T(1e15)));
+}
+
 // The half of n x n that is no result is 0. `upper`: row by row.
 template <typename T>
 void clear_other_half(T* a, std::int64_t n, bool upper) {
@@ -154,6 +162,19 @@ int factor(const Item<T>& x, int m, int n, T* a, int* pivots);
 template <typename T>
 void solve_factored(const Item<T>& x, bool transposed, int n, int count, const T* lu, const int* pivots,
                     const Matrix<T>& b);
+
+// With memory for the reflections of m x n.
+template <typename T>
+Reflections<T> reflections(const Item<T>& x, std::int64_t m, std::int64_t n, T* tau = nullptr) {
+  const Systems<T>& own = systems<T>();
+  const std::int64_t k = std::min(m, n);
+  return {m, n, tau ? tau : x.scratch.template take<T>(k), x.scratch.template take<T>(own.room_for_vectors(m, k)),
+          x.scratch.template take<T>(own.room_for_triangles(k))};
+}
+template <typename T>
+T* room_for_reflections(const Item<T>& x, std::int64_t m) {
+  return x.scratch.template take<T>(systems<T>().room_for_reflections(m));
+}
 
 // b := M^-1 b, of n rows.
 template <typename T>

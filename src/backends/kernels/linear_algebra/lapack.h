@@ -21,6 +21,9 @@
                  const int* ldvt, T* work, const int* size, int* iwork, int* info, std::size_t);                        \
   void p##syevd_(const char* job, const char* uplo, const int* n, T* a, const int* lda, T* w, T* work,                  \
                  const int* size, int* iwork, const int* isize, int* info, std::size_t, std::size_t);                   \
+  void p##stedc_(const char* job, const int* n, T* d, T* e, T* z, const int* ldz, T* work, const int* size,             \
+                 int* iwork, const int* isize, int* info, std::size_t);                                                 \
+  void p##sterf_(const int* n, T* d, T* e, int* info);                                                                  \
   void p##geev_(const char* left, const char* right, const int* n, T* a, const int* lda, T* wr, T* wi, T* vl,           \
                 const int* ldvl, T* vr, const int* ldvr, T* work, const int* size, int* info, std::size_t,              \
                 std::size_t);                                                                                           \
@@ -32,6 +35,8 @@
                  const T* rcond, int* rank, T* work, const int* size, int* iwork, int* info);                           \
   void p##gelss_(const int* m, const int* n, const int* r, T* a, const int* lda, T* b, const int* ldb, T* s,            \
                  const T* rcond, int* rank, T* work, const int* size, int* info);                                       \
+  void p##laic1_(const int* job, const int* rank, const T* x, const T* estimate, const T* w, const T* gamma,            \
+                 T* next, T* s, T* c);                                                                                  \
   void p##sytrf_(const char* uplo, const int* n, T* a, const int* lda, int* pivots, T* work, const int* size,           \
                  int* info, std::size_t);                                                                               \
   void p##sytrs_(const char* uplo, const int* n, const int* r, const T* a, const int* lda, const int* pivots, T* b,     \
@@ -53,9 +58,11 @@ struct Lapack;
     static constexpr auto gemm = p##gemm_;   static constexpr auto potrf = p##potrf_;                              \
     static constexpr auto geqrf = p##geqrf_; static constexpr auto orgqr = p##orgqr_;                              \
     static constexpr auto ormqr = p##ormqr_; static constexpr auto gesdd = p##gesdd_;                              \
+    static constexpr auto stedc = p##stedc_; static constexpr auto sterf = p##sterf_;                              \
     static constexpr auto syevd = p##syevd_; static constexpr auto geev = p##geev_;                                \
     static constexpr auto gels = p##gels_;   static constexpr auto gelsy = p##gelsy_;                              \
     static constexpr auto gelsd = p##gelsd_; static constexpr auto gelss = p##gelss_;                              \
+    static constexpr auto laic1 = p##laic1_;                                                                       \
     static constexpr auto sytrf = p##sytrf_; static constexpr auto sytrs = p##sytrs_;                              \
   };
 DYCL_LAPACK_TABLE(float, s)

@@ -58,10 +58,64 @@ void not_finite(const Item<T>& x, System<T>& y) {
   std::fill_n(y.s, std::min(y.m, y.n), all);
 }
 
+// How many columns of R, upper triangular, are not nearly what those before them make up, as gelsy finds it.
+template <typename T>
+int rank_of(const Item<T>& x, int n, const T* r, std::int64_t row, T rcond) {
+  const int kSmallest = 2, kGreatest = 1;
+  T *small = x.scratch.template take<T>(n), *great = x.scratch.template take<T>(n);
+  T* column = x.scratch.template take<T>(n);
+  T least = std::fabs(r[0]), most = least;
+  small[0] = great[0] = 1;
+  int rank = 1;
+  for (; rank < n; ++rank) {
+    for (int i = 0; i <= rank; ++i) column[i] = r[i * row + rank];
+    T next_least = 0, next_most = 0, s1 = 0, c1 = 0, s2 = 0, c2 = 0;
+    Lapack<T>::laic1(&kSmallest, &rank, small, &least, column, column + rank, &next_least, &s1, &c1);
+    Lapack<T>::laic1(&kGreatest, &rank, great, &most, column, column + rank, &next_most, &s2, &c2);
+    if (!(next_most * rcond <= next_least)) return rank;
+    for (int i = 0; i < rank; ++i) small[i] *= s1, great[i] *= s2;
+    small[rank] = c1, great[rank] = c2, least = next_least, most = next_most;
+  }
+  return rank;
+}
+
+constexpr std::int64_t kCached = 1 << 20;  // bytes: a larger matrix does not stay near the processor between steps
+
+// gelsy for a matrix of full rank by kernels of our own. False where it is none: nothing was done.
+template <typename T>
+bool solve_by_own_kernels(const Item<T>& x, T rcond) {
+  const int m = x.rows(0), n = x.columns(0), count = x.columns(1);
+  if (static_cast<Driver>(x.how.driver) != Driver::Gelsy || m < n || n == 0 || count == 0) return false;
+  if (x.size(0) > kCached / std::int64_t{sizeof(T)} || !has_usual_size(x.in(0), x.size(0))) return false;
+  if (!all_finite(x.in(1), x.size(1))) return false;
+  const Systems<T>& own = systems<T>();
+  const Reflections<T> all = reflections(x, m, n);
+  auto* order = x.scratch.template take<std::int64_t>(n);
+  const T* r = own.factor_pivoted(x.in(0), all, x.scratch.template take<T>(own.room_for_pivoted(m, n)), order,
+                                  x.scratch.template take<T>(own.room_for_norms(m, n)));
+  if (!r || rank_of(x, n, r, own.row_of(n), rcond) < n) return false;
+  T* b = x.scratch.template take<T>(x.size(1));
+  std::copy_n(x.in(1), x.size(1), b);
+  own.reflect_pivoted(all, count, {b, count, 1}, room_for_reflections(x, m));
+  substitute<T>(x, n, {{r, own.row_of(n), 1}, true}, count, {b, count, 1});
+  if (T* to = x.out(0))
+    for (int i = 0; i < n; ++i) std::copy_n(b + std::int64_t{i} * count, count, to + order[i] * count);
+  if (T* rest = x.out(1)) {
+    std::fill_n(rest, count, T(0));
+    for (std::int64_t i = n; i < m; ++i)
+      for (int j = 0; j < count; ++j) rest[j] += b[i * count + j] * b[i * count + j];
+  }
+  if (auto* rank = x.template out<std::int64_t>(2)) *rank = n;
+  if (T* s = x.out(3)) std::fill_n(s, n, T(0));
+  x.give_info(4, 0);
+  return true;
+}
+
 }  // namespace
 
 template <typename T>
 void least_squares(const Item<T>& x) {
+  if (solve_by_own_kernels(x, *static_cast<const T*>(x.problem.in[2].data))) return;
   System<T> y;
   y.m = x.rows(0), y.n = x.columns(0), y.count = x.columns(1), y.ldb = leading(std::max(y.m, y.n));
   y.a = x.by_columns(0);

@@ -66,12 +66,21 @@ void multiply_out(const Item<T>& x, int m, int n, int k, T* a, const T* tau) {
     x.with_work([&](T* work, int size) { Lapack<T>::orgqr(&m, &n, &k, a, &lda, tau, work, &size, &info); });
 }
 
+template <typename T>
+void qr_of_usual_size(const Item<T>& x, std::int64_t wide) {
+  const Reflections<T> all = reflections(x, x.rows(0), x.columns(0));
+  T* room = room_for_reflections(x, x.rows(0));
+  systems<T>().factor_by_reflections(x.in(0), all, false, x.problem.out[1].rows, x.out(1), room);
+  if (x.how.mode != 2 && x.out(0)) systems<T>().multiply_out(all, wide, x.out(0), room);
+}
+
 }  // namespace
 
 template <typename T>
 void qr(const Item<T>& x) {
   const int m = x.rows(0), n = x.columns(0), k = std::min(m, n);
   const int wide = x.how.mode == 1 ? m : k;  // columns of Q
+  if (has_usual_size(x.in(0), x.size(0))) return qr_of_usual_size(x, wide);
   T* a = x.by_columns(0, std::int64_t{m} * std::max(m, n));
   T* tau = x.scratch.template take<T>(k);
   factor_qr(x, m, n, a, tau);
@@ -86,6 +95,10 @@ void qr(const Item<T>& x) {
 template <typename T>
 void geqrf(const Item<T>& x) {
   const int m = x.rows(0), n = x.columns(0);
+  if (has_usual_size(x.in(0), x.size(0))) {
+    const Reflections<T> all = reflections(x, m, n, x.out(1));
+    return systems<T>().factor_by_reflections(x.in(0), all, true, m, x.out(0), room_for_reflections(x, m));
+  }
   T* a = x.by_columns(0);
   factor_qr(x, m, n, a, x.own_or_scratch(1, std::min(m, n)));
   x.give(0, a);

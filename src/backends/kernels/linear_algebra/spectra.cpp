@@ -53,10 +53,44 @@ void svd(const Item<T>& x) {
   x.give_info(3, info);
 }
 
+namespace {
+
+constexpr int kReducedAtOnce = 256;  // rows; from there on the library's blocks are as fast
+
+// By tridiagonalization of our own. False where it is not for such a matrix, or does not converge: nothing is given.
+template <typename T>
+bool eigh_of_usual_size(const Item<T>& x, bool vectors) {
+  const int n = x.rows(0);
+  if (n < 2 || n > kReducedAtOnce || x.how.upper || !has_usual_size(x.in(0), x.size(0))) return false;
+  const Systems<T>& own = systems<T>();
+  T *d = x.scratch.template take<T>(n), *e = x.scratch.template take<T>(n), *tau = x.scratch.template take<T>(n);
+  Reflections<T> all;
+  if (vectors) all = reflections(x, n - 1, n - 1, tau);
+  T* room = x.scratch.template take<T>(own.room_for_symmetric(n));
+  if (!own.reduce_symmetric(n, x.in(0), vectors ? &all : nullptr, tau, d, e, room)) return false;
+  int info = 0;
+  if (vectors) {
+    const char job = 'I';
+    const int size = 1 + 4 * n + n * n, isize = 3 + 5 * n;
+    T *z = x.scratch.template take<T>(x.size(0)), *work = x.scratch.template take<T>(size);
+    Lapack<T>::stedc(&job, &n, d, e, z, &n, work, &size, x.scratch.template take<int>(isize), &isize, &info, 1);
+    if (info == 0) own.multiply_by_reflections(all, z, x.out(1), room_for_reflections(x, n));
+  } else {
+    Lapack<T>::sterf(&n, d, e, &info);
+  }
+  if (info != 0) return false;
+  if (T* w = x.out(0)) std::copy_n(d, n, w);
+  x.give_info(2, 0);
+  return true;
+}
+
+}  // namespace
+
 template <typename T>
 void eigh(const Item<T>& x) {
   const int n = x.rows(0);
   const bool vectors = x.how.vectors != 0 && x.out(1);
+  if (eigh_of_usual_size(x, vectors)) return;
   const char job = vectors ? 'V' : 'N', uplo = x.how.upper ? 'U' : 'L';
   T* a = x.by_columns(0);
   if (!all_finite(a, x.size(0))) {

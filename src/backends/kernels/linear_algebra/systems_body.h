@@ -29,6 +29,8 @@ void exchange(T* a, Index count, T* b) {
 }
 inline float size_of(float x) { return __builtin_fabsf(x); }
 inline double size_of(double x) { return __builtin_fabs(x); }
+inline float root_of(float x) { return __builtin_sqrtf(x); }
+inline double root_of(double x) { return __builtin_sqrt(x); }
 template <int Count>
 struct Rows {
   static constexpr int value = Count;
@@ -406,12 +408,34 @@ void invert_square(Index n, const Triangle<T>& m, T* to, T* inverse, T* room) {
 }
 
 }  // namespace
+}  // namespace dycl::backends::linear_algebra
+
+#include "backends/kernels/linear_algebra/reflections_body.h"
+#include "backends/kernels/linear_algebra/pivoted_body.h"
+#include "backends/kernels/linear_algebra/tridiagonal_body.h"
+
+namespace dycl::backends::linear_algebra {
+namespace {
+
+template <typename T>
+constexpr Systems<T> kTable = {DYCL_SET,
+                               Strip<T, 1>::kLanes,
+                               solve<T>,
+                               factor<T>,
+                               invert<T>,
+                               invert_square<T>,
+                               factor_by_reflections<T>,
+                               multiply_out<T>,
+                               factor_pivoted<T>,
+                               reflect_pivoted<T>,
+                               reduce_symmetric<T>,
+                               multiply_by_reflections<T>};
+
+}  // namespace
 
 extern const Systems<float> DYCL_SINGLE;
 extern const Systems<double> DYCL_DOUBLE;
-const Systems<float> DYCL_SINGLE = {DYCL_SET,      Strip<float, 1>::kLanes, solve<float>, factor<float>,
-                                    invert<float>, invert_square<float>};
-const Systems<double> DYCL_DOUBLE = {DYCL_SET,       Strip<double, 1>::kLanes, solve<double>, factor<double>,
-                                     invert<double>, invert_square<double>};
+const Systems<float> DYCL_SINGLE = kTable<float>;
+const Systems<double> DYCL_DOUBLE = kTable<double>;
 
 }  // namespace dycl::backends::linear_algebra
