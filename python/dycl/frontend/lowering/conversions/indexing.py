@@ -254,6 +254,15 @@ def take(t, self, index):
     return t.op("Gather", flat, long(t, index), axis=0)
 
 
+@converts("put", index_error="IndexError")
+def put(t, self, index, source, accumulate=False):
+    """To places of the elements row by row, whatever the shapes."""
+    places = unsqueeze(t, reshape(t, long(t, index), [-1]), [1])
+    updates = reshape(t, t.cast(source, self.torch_dtype), [-1])
+    flat = scatter_nd(t, reshape(t, self, [-1]), places, updates, "add" if accumulate else "none")
+    return t.op("Reshape", flat, t.op("Shape", self))
+
+
 @converts("index_select", index_error="IndexError")
 def index_select(t, self, dim, index):
     if self.rank == 0:
