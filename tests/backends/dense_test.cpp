@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace dycl::backends::dense {
@@ -350,6 +351,8 @@ std::vector<Windows> windows() {
           {"a volume", {{axis(4, 2, 2, 1, 1), axis(5, 3, 1, 1, 1), axis(6, 2, 2, 1, 0)}, 1}},
           {"in blocks of 8", {{none, axis(7, 3, 2, 1, 1), axis(8, 2, 2, 1, 0)}, 8}},
           {"in blocks of 16", {{none, axis(7, 3, 1, 1, 1), axis(8, 3, 3, 1, 1)}, 16}},
+          {"rows of four, in blocks of 16", {{none, axis(8, 4, 4, 1, 0), axis(8, 4, 4, 1, 0)}, 16}},
+          {"rows of seven, in blocks of 8", {{none, axis(9, 7, 1, 1, 3), axis(16, 7, 2, 1, 3)}, 8}},
           {"wide, in blocks of 16", {{none, axis(5, 2, 2, 1, 0), axis(23, 11, 3, 1, 2)}, 16}},
           {"wide and dilated, in blocks of 8", {{none, none, axis(40, 9, 5, 3, 4)}, 8}}};
 }
@@ -376,9 +379,10 @@ void expect_max_pools(Kernel kernel) {
   for (const Windows& each : windows()) {
     const MaxPool& how = each.how;
     const auto numbers = random_floats(how.places() * how.lanes, 23, 4.0F);
-    for (const T value : {T(1), T(kNan), T(kInf), -T(kInf)}) {
+    for (const auto& [value, apart] : {std::pair(T(1), numbers.size()), {T(kNan), 7}, {T(kNan), 131}, {T(kInf), 7},
+                                       {-T(kInf), 7}}) {
       std::vector<T> x(numbers.begin(), numbers.end()), line(static_cast<std::size_t>(how.line()));
-      for (std::size_t i = 3; i < x.size(); i += value == T(1) ? x.size() : 7) x[i] = value;
+      for (std::size_t i = 3; i < x.size(); i += apart) x[i] = value;
       std::vector<T> y(static_cast<std::size_t>(how.results() * how.lanes));
       kernel(how, x.data(), line.data(), y.data());
       for (std::size_t i = 0; i < y.size(); ++i) {

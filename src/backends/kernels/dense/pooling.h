@@ -105,23 +105,56 @@ inline void keep_larger(Vec& most, const void* from) {
   most = (at > most) | (at != at) ? at : most;
 }
 
-// The largest of `most` and of `count` vectors, which lie `step` elements apart. Of many four are looked at side by
-// side: no comparison waits for the one before.
-template <typename Vec, typename T>
-inline void largest_of_line(Vec& most, const T* from, std::int64_t count, std::int64_t step) {
-  if (count >= 8) {
-    Vec second = most, third = most, fourth = most;
-    for (; count >= 4; count -= 4, from += 4 * step) {
-      keep_larger(most, from);
-      keep_larger(second, from + step);
-      keep_larger(third, from + 2 * step);
-      keep_larger(fourth, from + 3 * step);
-    }
-    keep_larger(third, &fourth);
-    keep_larger(most, &second);
-    keep_larger(most, &third);
+// Of a window with rows of several vectors: the largest in four chains, so that no comparison waits for the one before,
+// and by comparisons that leave a NaN out, which are an instruction each. Whether there was one is seen of two vectors
+// at a time; such a window is looked at again.
+template <typename Vec>
+struct Wide {
+  using Mask = decltype(Vec{} > Vec{});
+  Vec most[4];
+  Mask strange{};
+
+  explicit Wide(const Vec& least) : most{least, least, least, least} {}
+  static bool any(const Mask& mask) {
+    std::uint64_t words[sizeof(Mask) / sizeof(std::uint64_t)], all = 0;
+    __builtin_memcpy(words, &mask, sizeof mask);
+    for (const std::uint64_t word : words) all |= word;
+    return all != 0;
   }
-  for (; count > 0; --count, from += step) keep_larger(most, from);
+  void keep(int chain, const Vec& at) { most[chain] = at > most[chain] ? at : most[chain]; }
+
+  template <typename T>
+  void line(const T* from, std::int64_t count, std::int64_t step) {
+    for (; count >= 4; count -= 4, from += 4 * step) {
+      Vec at[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) __builtin_memcpy(&at[i], from + i * step, sizeof at[i]), keep(i, at[i]);
+      strange |= ~((at[0] < at[1]) | (at[0] >= at[1])) | ~((at[2] < at[3]) | (at[2] >= at[3]));
+    }
+    for (; count > 0; --count, from += step) {
+      Vec at;
+      __builtin_memcpy(&at, from, sizeof at);
+      keep(0, at), strange |= at != at;
+    }
+  }
+  // The largest, if no NaN was among them.
+  bool largest(Vec& found) {
+    keep(2, most[3]), keep(0, most[1]), keep(0, most[2]);
+    found = most[0];
+    return !any(strange);
+  }
+};
+
+constexpr std::int64_t kWide = 3;  // vectors of a row from which on that is faster
+
+// Of the rows of a window: `each(first vector)`.
+template <typename T, typename Each>
+inline void each_line(const MaxPool& how, const Reach& in_d, const Reach& in_h, std::int64_t first, std::int64_t lanes,
+                      const T* x, Each&& each) {
+  const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
+  for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
+    for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation)
+      each(x + ((a * h.in + b) * w.in + first) * lanes);
 }
 
 // Windows of two by two that lie beside each other, within a plane of two dims: what most networks ask for.
@@ -157,6 +190,7 @@ void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
   if (is_quarters(how)) return max_pool_of_quarters_of_blocks<T, Lanes>(how, x, y);
   using Vec = typename Beside<T, Lanes>::Vec;
   const MaxPool::Axis &d = how.axes[0], &h = how.axes[1], &w = how.axes[2];
+  const std::int64_t step = w.dilation * Lanes;
   for (std::int64_t i = 0; i < d.out; ++i)
     for (std::int64_t j = 0; j < h.out; ++j) {
       const Reach in_d = reach_of(d, i), in_h = reach_of(h, j);
@@ -165,11 +199,15 @@ void max_pool_of_blocks(const MaxPool& how, const T* x, T* y) {
         const std::int64_t reach = in_w.end - in_w.first;  // a division costs more than a window
         const std::int64_t count = w.dilation == 1 ? reach : (reach + w.dilation - 1) / w.dilation;
         Vec most = Vec{} + kLeast<T>;
-        for (std::int64_t a = in_d.first; a < in_d.end; a += d.dilation)
-          for (std::int64_t b = in_h.first; b < in_h.end; b += h.dilation) {
-            const T* row = x + (a * h.in + b) * w.in * Lanes;
-            largest_of_line(most, row + in_w.first * Lanes, count, w.dilation * Lanes);
-          }
+        Wide<Vec> wide(most);
+        if (count >= kWide)
+          each_line(how, in_d, in_h, in_w.first, Lanes, x, [&](const T* from) { wide.line(from, count, step); });
+        if (count < kWide || !wide.largest(most)) {
+          most = Vec{} + kLeast<T>;
+          each_line(how, in_d, in_h, in_w.first, Lanes, x, [&](const T* from) {
+            for (std::int64_t c = 0; c < count; ++c) keep_larger(most, from + c * step);
+          });
+        }
         __builtin_memcpy(y, &most, sizeof most);
       }
     }
