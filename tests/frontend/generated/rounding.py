@@ -31,7 +31,10 @@ ROUNDS = frozenset(
     "var_mean std_mean norm "
     "sum add sub mul addcmul linalg_vector_norm mm bmm addmm baddbmm matmul linear convolution native_layer_norm "
     "native_group_norm native_batch_norm cumsum cumprod prod "
-    "lerp addcdiv hypot _cdist_forward cosine_similarity log_sigmoid_forward logit frac remainder fmod".split())
+    "lerp addcdiv hypot _cdist_forward cosine_similarity log_sigmoid_forward logit frac remainder fmod "
+    "_linalg_det _linalg_slogdet _linalg_eigh linalg_eig _linalg_svd linalg_qr linalg_inv_ex _linalg_solve_ex "
+    "linalg_cholesky_ex linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_solve_triangular linalg_lstsq "
+    "linalg_matrix_exp cholesky_solve".split())
 
 
 def is_exact(x: torch.Tensor) -> torch.Tensor:

@@ -13,12 +13,14 @@ import torch
 from dycl import generators
 from tests.frontend.generated import __main__ as generated
 from tests.frontend.generated import rounding
+from tests.frontend.generated.algebra import ALGEBRA
 from tests.frontend.generated.drawing import DRAWING
 from tests.frontend.generated.execute import load
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 2000
 DRAWN = 40  # of those that draw random numbers
+FACTORED = 30  # of those that factor matrices
 
 
 def run(tmp_path, *options: str) -> tuple[dict, str]:
@@ -37,6 +39,15 @@ def test_programs_that_draw(tmp_path):
     bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
     assert not bad, said[-6000:]
     assert counts.get("equal", 0) >= 0.9 * DRAWN, counts
+
+
+def test_programs_that_factor_matrices(tmp_path):
+    """Half a minute."""
+    report, said = run(tmp_path, "--count", str(FACTORED), "--seed", str(ALGEBRA + 1))
+    counts = report["status"]
+    bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
+    assert not bad, said[-6000:]
+    assert counts.get("equal", 0) >= 0.9 * FACTORED, counts
 
 
 def test_generated_programs(tmp_path):
