@@ -351,6 +351,8 @@ std::vector<Windows> windows() {
           {"a volume", {{axis(4, 2, 2, 1, 1), axis(5, 3, 1, 1, 1), axis(6, 2, 2, 1, 0)}, 1}},
           {"in blocks of 8", {{none, axis(7, 3, 2, 1, 1), axis(8, 2, 2, 1, 0)}, 8}},
           {"in blocks of 16", {{none, axis(7, 3, 1, 1, 1), axis(8, 3, 3, 1, 1)}, 16}},
+          {"quarters, in blocks of 16", {{none, axis(7, 2, 2, 1, 0), axis(8, 2, 2, 1, 0)}, 16}},
+          {"quarters, in blocks of 8", {{none, axis(4, 2, 2, 1, 0), axis(5, 2, 2, 1, 0)}, 8}},
           {"rows of four, in blocks of 16", {{none, axis(8, 4, 4, 1, 0), axis(8, 4, 4, 1, 0)}, 16}},
           {"rows of seven, in blocks of 8", {{none, axis(9, 7, 1, 1, 3), axis(16, 7, 2, 1, 3)}, 8}},
           {"wide, in blocks of 16", {{none, axis(5, 2, 2, 1, 0), axis(23, 11, 3, 1, 2)}, 16}},
