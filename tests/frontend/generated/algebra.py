@@ -80,8 +80,11 @@ class AlgebraGenerator(WildGenerator):
             self.vector(self.pick([f"F.pad(({one} * {two}) @ {three} @ {v} / 4, (0, 1))", f"{two}.sum() + {v}",
                                    f"F.pad({two}, (0, 1))"]))
         elif form == "qr":
-            self.emit(f"{one}, {two} = torch.linalg.qr({self.pick([f'{m}.mT', self.of_two('regular')])})")
-            self.vector(self.pick([f"({one} @ {two})[:, 0]", f"{two}.diagonal().abs().sum() + {v}"]))
+            a = self.pick([f"{m}.mT", self.of_two("regular")])
+            self.emit(f"{one}, {two} = torch.linalg.qr({a})")
+            product, diagonal = f"({one} @ {two})[:, 0]", f"{two}.diagonal().abs().sum() + {v}"
+            value = self.pick([product, diagonal])
+            self.vector(value if a.startswith("regular") else product)  # of lower rank, R is not the only one
         elif form == "cholesky":
             self.emit(f"{one} = torch.linalg.cholesky({self.of_two('positive')})")
             self.vector(self.pick([f"{one} @ {v} / 2", f"torch.cholesky_solve({v}.unsqueeze(1), {one})[:, 0]",
