@@ -11,7 +11,8 @@ from dycl.frontend.graph.program import INT, AtenNode, Block, Edge, Goto, Graph,
 
 aten = torch.ops.aten
 EDGES = {torch.int64: (-2**63, -5, -1, 0, 1, 3, 7, 2**31 - 1, 2**62, 2**63 - 1),
-         torch.int32: (-2**31, -2, 0, 5, 2**31 - 1), torch.uint8: (0, 1, 255), torch.bool: (0, 1)}
+         torch.int32: (-2**31, -2, 0, 5, 2**31 - 1), torch.int8: (-128, -127, -3, 0, 4, 127),
+         torch.uint8: (0, 1, 200, 255), torch.bool: (0, 1)}
 OPS = {  # op: what stands beside the tensor
     aten.abs.default: [()], aten.relu.default: [()], aten.sum.default: [()], aten.cumsum.default: [(0,)],
     aten.clamp.default: [(-2, 5), (0, None), (None, 3), (7, 2)], aten.clamp_min.default: [(1,)],
@@ -84,6 +85,44 @@ def test_a_conversion_may_wrap(source, target):
                         [Value(TensorType(target, (2,)), None)])
         least, greatest = ranges_of([node]).of(node.outputs[0])
         assert all((least is None or least <= x) and (greatest is None or x <= greatest) for x in found.tolist())
+
+
+STEPS = [(op, rest, {}) for op, rests in OPS.items() for rest in rests] + [
+    (aten._to_copy.default, (), {"dtype": dtype}) for dtype in EDGES] + [(aten.sum.default, (), {"dtype": torch.int8})]
+
+
+def chained(tensor: torch.Tensor, steps: tuple) -> tuple[list, torch.Tensor] | None:
+    """The nodes of the steps over a tensor of which nothing is known, and what torch gives; None: torch refuses."""
+    nodes, value = [], Value(TensorType(tensor.dtype, tuple(tensor.shape)), None)
+    for op, rest, named in steps:
+        try:
+            found = op(tensor, *rest, **named)
+        except (RuntimeError, IndexError):
+            return None
+        tensor = found[0] if isinstance(found, tuple) else found
+        node = node_of(op, [value, *rest], list(found) if isinstance(found, tuple) else [found])
+        node.kwargs = named
+        nodes.append(node)
+        value = node.outputs[0]
+    return nodes, tensor
+
+
+@pytest.mark.parametrize("dtype", EDGES, ids=str)
+def test_what_two_ops_give_of_an_unknown_tensor_lies_in_its_range(dtype):
+    tensor, wrong, looked_at = torch.tensor(EDGES[dtype], dtype=dtype), [], 0
+    for steps in itertools.product(STEPS, repeat=2):
+        found = chained(tensor, steps)
+        if found is None or found[1].is_floating_point():
+            continue
+        nodes, result = found
+        looked_at += 1
+        for ranges in (IntegerRanges({v: n for n in nodes for v in n.outputs}), ranges_of(nodes)):
+            low, high = ranges.of(nodes[-1].outputs[0])
+            numbers = [int(x) for x in result.flatten()]
+            if any(low is not None and x < low or high is not None and x > high for x in numbers):
+                wrong.append((steps, (low, high), numbers))
+    assert not wrong, wrong[:3]
+    assert looked_at > 1000 or dtype == torch.bool
 
 
 def test_what_is_known_of_a_tensor_that_may_overflow():

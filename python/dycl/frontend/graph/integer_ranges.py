@@ -98,8 +98,8 @@ class IntegerRanges:
             return None
 
         def of(u: Any) -> Range:
-            if not isinstance(u, Value):
-                return (int(u), int(u)) if isinstance(u, int) else UNKNOWN
+            if not isinstance(u, Value):  # torch wraps a number that the result's dtype cannot hold
+                return _fitted((int(u), int(u)), _dtype(v)) if isinstance(u, int) else UNKNOWN
             return (found[u] if u in found else self._settled[u]) if is_integral(u) else UNKNOWN
 
         made = self._host(node, of) if isinstance(node, HostNode) else _aten(node, node.outputs.index(v), of)
@@ -314,10 +314,12 @@ def _same(node: AtenNode, of: Callable) -> Range:
 
 
 def _converted(node: AtenNode, of: Callable) -> Range:
-    source = node.args[0]
-    found = of(source)
-    smaller = _dtype(source) != _dtype(node.outputs[0]) and _dtype(source) not in (torch.bool, torch.uint8)
-    return _whole(found) if smaller else found
+    """What the target cannot hold wraps: nothing is known unless both ends fit it (see _fitted)."""
+    source, target = _dtype(node.args[0]), _dtype(node.outputs[0])
+    found = of(node.args[0])
+    if source == torch.uint8:
+        found = inner(max, found[0], 0), inner(min, found[1], 255)
+    return found if source in (torch.bool, target) else _whole(found)
 
 
 def _clamp(node: AtenNode, of: Callable) -> Range:
@@ -328,10 +330,14 @@ def _clamp(node: AtenNode, of: Callable) -> Range:
 
 
 def _abs(node: AtenNode, of: Callable) -> Range:
+    """The least number of a dtype has no positive one: it stays as it is."""
     low, high = of(node.args[0])
-    if low is None or high is None:
-        return (low, None) if low is not None and low >= 0 else NATURAL
-    return (low, high) if low >= 0 else (0, max(-low, high))
+    if low is not None and low >= 0:
+        return low, high
+    dtype = _dtype(node.outputs[0])
+    if low is None or dtype is None or low <= torch.iinfo(dtype).min:
+        return UNKNOWN
+    return 0, None if high is None else max(-low, high)
 
 
 def _bitwise_and(node: AtenNode, of: Callable) -> Range:
