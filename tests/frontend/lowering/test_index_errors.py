@@ -68,6 +68,38 @@ def test_an_index_that_torch_rejects(name):
     check(program, inputs, paths=1)
 
 
+def written(write):
+    def program(x, n):
+        if n > 100:
+            return x
+        x = x.clone()
+        write(x, n)
+        return x
+
+    return program
+
+
+WRITES = {
+    "a row by a tensor": lambda x, n: x.__setitem__(n, 9.0),
+    "a row by a number": lambda x, n: x.__setitem__(int(n), 9.0),
+    "a column": lambda x, n: x.__setitem__((slice(None), n), 9.0),
+    "a cell": lambda x, n: x.__setitem__((int(n), n), 9.0),
+    "a part of a row": lambda x, n: x[:, 1:][n].zero_(),
+    "a row in place": lambda x, n: x[int(n)].mul_(2),
+    "select": lambda x, n: x.select(1, int(n)).fill_(7),
+    "select_scatter": lambda x, n: x.copy_(torch.select_scatter(x, torch.zeros(3), 0, int(n))),
+    "several rows": lambda x, n: x.__setitem__(n[None], 9.0),
+}
+
+
+@pytest.mark.parametrize("dynamic_dims", [None, {"x": {0: "rows"}}], ids=["fixed", "open"])
+@pytest.mark.parametrize("name", WRITES)
+def test_a_place_to_write_is_counted_from_the_end_once(name, dynamic_dims):
+    """-5 of 4 rows is not -1."""
+    inputs = [(X, torch.tensor(n)) for n in (1, 0, 2, 3, 4, 8, -1, -3, -4, -5, -6, -7, -8, -9)]
+    check(written(WRITES[name]), inputs, paths=1, dynamic_dims=dynamic_dims)
+
+
 def test_an_exception_fits_both_where_it_may_be_either():
     def program(x, i, j):
         return x.index_add(0, i, x[:2]).index_put((j,), torch.tensor(0.0))

@@ -513,11 +513,9 @@ def select_scatter(t, self, src, dim, index):
     if isinstance(index, int) and (isinstance(extent, int) or index >= 0):
         at = index + extent if index < 0 else index
         return _replace(t, self, row, axis, at, at + 1)
-    n, i = t.ints([dim_value(t, self, axis)]), t.ints([index])
-    at = t.op("Where", t.op("Less", i, t.constant([0], torch.int64)), t.op("Add", i, n), i)
-    checked = t.op(
-        "Gather", t.op("Range", t.constant(0, torch.int64), squeeze(t, n, [0]), t.constant(1, torch.int64)), at
-    )
+    n = t.ints([dim_value(t, self, axis)])
+    places = t.op("Range", t.constant(0, torch.int64), squeeze(t, n, [0]), t.constant(1, torch.int64))
+    checked = t.op("Gather", places, t.ints([index]))  # negative ones once from the end, and no others
     return _replace(t, self, row, axis, checked, t.op("Add", checked, t.constant([1], torch.int64)))
 
 
