@@ -128,3 +128,28 @@ def test_floats_become_integers_as_in_eager():
         for value in values:
             x[0] = value
             _same(deciding(x), decides(x), f"{value} in {dtype}")
+
+
+# Some kernels round a number to the half that its tensor has, others compute with it as it is.
+OF_NUMBERS = {
+    "remainder": lambda h: h % 0.3, "fmod": lambda h: torch.fmod(h, 0.3), "floor_divide": lambda h: h // 0.3,
+    "remainder of a number": lambda h: torch.remainder(0.3, h),
+    "remainder by a tensor": lambda h: h % torch.tensor(0.3),
+    "remainder by a number of the run": lambda h: h % (h[1].item() * 0.1),
+    "remainder_": lambda h: h.clone().remainder_(0.3),
+    "threshold": lambda h: F.threshold(h, 0.3, 0.1),
+    "gt": lambda h: h > 0.1, "eq": lambda h: h == 0.1,
+    "pow": lambda h: h.abs() ** 2.3, "pow of a number": lambda h: 0.3**h, "mul": lambda h: h * 0.1,
+    "clamp": lambda h: h.clamp(0.1, 0.3), "where": lambda h: torch.where(h > 0, h, 0.1),
+    "hardshrink": lambda h: F.hardshrink(h, 0.3),
+    "div": lambda h: torch.div(h, 0.3, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_numbers_beside_halves(name, dtype):
+    h = torch.tensor([30.0, -40.0, 7.3, 0.3, 0.1, 1.7], dtype=dtype)
+    program = dycl.compile(lambda h: OF_NUMBERS[name](h) if h[0] > 0 else h, (h,))
+    for x in (h, h * 0.7):
+        torch.testing.assert_close(program(x), OF_NUMBERS[name](x), rtol=2 * torch.finfo(dtype).eps, atol=0)

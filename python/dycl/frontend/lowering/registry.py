@@ -36,7 +36,7 @@ def converts(*names: str, index_error: str = "", bounds: bool = False, single: b
 
     def register(function):
         if single:
-            function = _in_single_precision(function)
+            function = in_single_precision(function)
         for name in names:
             target = overload(name)
             if target is not None:
@@ -50,7 +50,7 @@ def converts(*names: str, index_error: str = "", bounds: bool = False, single: b
     return register
 
 
-def _in_single_precision(conversion: Callable) -> Callable:
+def in_single_precision(conversion: Callable) -> Callable:
     @functools.wraps(conversion)
     def convert(t: Tape, *args: Any, **kwargs: Any) -> Any:
         outputs = t.outputs

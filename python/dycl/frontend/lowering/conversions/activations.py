@@ -32,7 +32,8 @@ def relu6(t, self):
 @converts("threshold")
 def threshold(t, self, threshold, value):
     dtype = self.torch_dtype
-    below = t.op("LessOrEqual", self, scalar_as(t, threshold, dtype))
+    wide = torch.float32 if dtype in HALVES else dtype  # kernels do not round the threshold
+    below = t.op("LessOrEqual", t.cast(self, wide), scalar_as(t, threshold, wide))
     return t.op("Where", below, scalar_as(t, value, dtype), self)
 
 

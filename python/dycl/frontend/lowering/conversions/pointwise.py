@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from ..registry import CONVERSIONS, converts
+from ..registry import CONVERSIONS, HALVES, converts, in_single_precision
 from ..tape import ConversionError, Sym, Tape
 
 _SMALL_INTS = (torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -63,6 +63,15 @@ def _pair(t: Tape, a, b):
             and any(isinstance(x, (int, float)) and _rounds(x, dtype) for x in (a, b))):
         dtype = torch.float32
     return scalar_as(t, a, dtype), scalar_as(t, b, dtype)
+
+
+def _rounded(t: Tape, *operands) -> tuple:
+    """Of halves, numbers as those kernels take them that round them first: the remainder by 0.3 is another then."""
+    dtype = t.outputs[0][0]
+    if dtype not in HALVES:
+        return operands
+    return tuple(torch.tensor(x, dtype=torch.float64).to(dtype).item() if isinstance(x, (int, float)) else
+                 t.cast(x, dtype) for x in operands)
 
 
 # ---- arithmetic ------------------------------------------------------------------------------
@@ -179,14 +188,19 @@ def _fmod(t, a, b):
 
 @converts("fmod.Tensor", "fmod.Scalar")
 def fmod(t, self, other):
-    a, b = _pair(t, self, other)
+    a, b = _pair(t, *_rounded(t, self, other))
     if a.is_float:
         return t.op("Mod", a, b, fmod=1)
     return t.op("Sub", a, t.op("Mul", _quotient(t, a, b), b))  # ONNX Runtime's fmod of integers goes by doubles
 
 
-@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", single=True)
+@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(t, self, other):
+    return _remainder(t, *_rounded(t, self, other))
+
+
+@in_single_precision
+def _remainder(t, self, other):
     a, b = _pair(t, self, other)
     if not a.is_float:
         return t.op("Mod", a, _safe_divisor(t, a, b)[1], fmod=0)
@@ -199,7 +213,7 @@ def remainder(t, self, other):
 
 @converts("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
 def pow_(t, self, exponent):
-    a, b = _pair(t, self, exponent)
+    a, b = _pair(t, *_rounded(t, self, exponent))
     if a.is_float:
         return _float_pow(t, a, b, exponent)
     if isinstance(exponent, int) and not isinstance(exponent, bool) and exponent < 0:
