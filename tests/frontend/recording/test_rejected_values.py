@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import dycl
+from tests.frontend.support.harness import check
 
 PARAMETERS = {
     "exponential": lambda x: x.clone().exponential_(0.0),
@@ -65,6 +66,30 @@ REJECTED = {  # the function, arguments that it takes, arguments that it rejects
     "fill": (lambda n: BYTES.clone().fill_(n.item()), [(I(3)[0],)], [(I(300)[0],)]),
     "setitem": (lambda n: assigned(BYTES.clone(), n.item()), [(I(3)[0],)], [(I(300)[0],)]),
     "clamp": (lambda n: BYTES.clamp(max=n.item()), [(I(1)[0],)], [(I(300)[0],)]),
+    "alpha": (lambda n: torch.add(BYTES, BYTES, alpha=n.item()), [(I(3)[0],)], [(I(300)[0],)]),
+    "scatter": (lambda n: BYTES.scatter(0, I(1), n.item()), [(I(3)[0],)], [(I(300)[0],)]),
+    "add, which wraps": (lambda n: BYTES + n.item(), [(I(3)[0],), (I(300)[0],), (I(-3)[0],)], []),
+    "bincount": (lambda n: torch.bincount(I(1, 1), minlength=n.item()), [(I(0)[0],), (I(3)[0],)], [(I(-1)[0],)]),
+    "pad": (lambda n: nn.pad(torch.eye(3), (n.item(), 1)), [(I(2)[0],), (I(-3)[0],)], [(I(-4)[0],), (I(-5)[0],)]),
+    "slice_scatter": (lambda n: torch.slice_scatter(torch.eye(3), torch.ones(1, 3), 0, n.item(), n.item() + 1),
+                      [(I(2)[0],), (I(-2)[0],)], [(I(-1)[0],), (I(3)[0],), (I(-9)[0],)]),
+}
+SMALL, HALF = torch.tensor([5, -3], dtype=torch.int8), torch.tensor([0.5, 2.0], dtype=torch.float16)
+BEYOND = {  # of numbers that a dtype cannot hold, torch takes some as errors and wraps others
+    "clamp": lambda x: x.clamp(0, 200), "clamp_max": lambda x: x.clamp(max=300), "clamp_": lambda x: x.clamp_(0, 200),
+    "full": lambda x: torch.full((2,), 200, dtype=torch.int8) + x, "full_like": lambda x: torch.full_like(x, 200),
+    "masked_fill": lambda x: x.masked_fill(x > 0, 200), "where": lambda x: torch.where(x > 0, x, 200),
+    "fill_": lambda x: x.fill_(200), "setitem": lambda x: assigned(x, 200), "alpha": lambda x: x.add(x, alpha=200),
+    "pow": lambda x: x**300, "pad": lambda x: nn.pad(x, (1, 1), value=300), "new_tensor": lambda x: x.new_tensor(300),
+    "scatter": lambda x: x.scatter(0, I(0), 300), "add": lambda x: x + 200, "sub": lambda x: 200 - x,
+    "mul": lambda x: x * 300, "remainder": lambda x: x % 200, "floor_divide": lambda x: x // 200,
+    "bitwise_and": lambda x: x & 300, "isin": lambda x: torch.isin(x, 261), "add_": lambda x: x.add_(300),
+    "bytes below 0": lambda x: x.to(torch.uint8).clamp(-3, 250), "bytes filled": lambda x: x.to(torch.uint8).fill_(-1),
+    "fill of halves": lambda x: HALF.clone().fill_(1e6) + x,
+    "masked_fill of halves": lambda x: HALF.masked_fill(x > 0, 1e6),
+    "infinity in halves": lambda x: HALF.masked_fill(x > 0, -math.inf),
+    "full of f32": lambda x: torch.full((2,), 1e300),
+    "sum of halves": lambda x: HALF + 1e6 + x,
 }
 
 
@@ -82,13 +107,21 @@ def test_values_that_torch_rejects(name):
 
     one = torch.ones(())
     program = dycl.compile(model, (one, *taken[0]))
-    assert program(-one, *rejected[0]) is None
+    assert program(-one, *(rejected or taken)[0]) is None
     for args in taken:
         torch.testing.assert_close(program(one, *args), function(*args))
     for args in rejected:
         for call in (model, program):
             with pytest.raises((RuntimeError, IndexError)):
                 call(one, *args)
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_numbers_beyond_a_dtype(name):
+    def model(flag, x):
+        return BEYOND[name](x.clone()) if flag > 0 else x
+
+    check(model, [(-torch.ones(()), SMALL), (torch.ones(()), SMALL), (torch.ones(()), -SMALL)])
 
 
 def test_matrices_that_torch_rejects():

@@ -49,7 +49,7 @@ def _isin(by_sorting):
     """Few elements are compared one by one: torch's way through sorted elements has no place for NaN."""
 
     def isin(elements, test_elements, *, assume_unique=False, invert=False):
-        a, b = (x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (elements, test_elements))
+        a, b = _beside(elements, test_elements), _beside(test_elements, elements)
         sizes = (*a.shape, *b.shape)
         if not all(isinstance(d, int) for d in sizes) or math.prod(sizes) > _MOST_COMPARED:
             return by_sorting(elements, test_elements, assume_unique=assume_unique, invert=invert)
@@ -57,6 +57,14 @@ def _isin(by_sorting):
         return ~found if invert else found
 
     return isin
+
+
+def _beside(x, other) -> torch.Tensor:
+    """A number in the dtype in which torch compares it with the tensor: it wraps in a small one."""
+    if isinstance(x, torch.Tensor):
+        return x
+    weaker = other.dtype.is_floating_point or type(x) is int and other.dtype != torch.bool
+    return torch.tensor(x).to(other.dtype) if weaker else torch.tensor(x)
 
 
 def _whole_ends(linspace):

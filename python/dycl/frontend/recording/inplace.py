@@ -364,7 +364,7 @@ def _fill(recorder, target, arguments) -> Value:
     value = arguments["value"]
     if isinstance(value, torch.Tensor):
         return spread(recorder, value, target)
-    value_checks.require_number(recorder, aten.fill.Scalar, (value,), {}, target.dtype)
+    value_checks.require_number(recorder, aten.fill_.Scalar, (target, value), {}, target.dtype)
     return recorder.full(target, value)
 
 

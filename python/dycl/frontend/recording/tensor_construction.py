@@ -124,7 +124,7 @@ def build(recorder, data: Any, dtype: torch.dtype | None, fn: Callable = torch.t
     shape = _walk(data, leaves)
     if shape is None or not any(is_opaque(x) or isinstance(x, FakeTensor) for x in leaves):
         with recorder.without_modes():
-            real = torch.tensor(data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
+            real = natively(torch.tensor, data, dtype=dtype) if fn is not torch.from_numpy else fn(data)
         return recorder.real.constant_handle(real)
     dtype = dtype or _inferred(leaves)
     parts = [_part(recorder, x, dtype) for x in leaves]
@@ -188,7 +188,7 @@ def _part(recorder, x: Any, dtype: torch.dtype):
             recorder.refuse_caught(RuntimeError)  # a number that is too large for it
         return recorder.host("to_tensor", [recorder.numbers.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
     with recorder.without_modes():
-        real = torch.tensor(x, dtype=dtype)
+        real = natively(torch.tensor, x, dtype=dtype)
     return recorder.value_of(recorder.real.constant_handle(real))
 
 

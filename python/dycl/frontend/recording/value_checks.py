@@ -8,6 +8,7 @@ tensors don't have while recording; and it converts Python's numbers to a tensor
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import sympy
@@ -15,13 +16,14 @@ import torch
 
 from ...dtypes import own_name
 from ..graph.known_values import is_known
+from ..torch_internals import without_dispatch
 from ..values.native_entries import imitated
 from .schema import bind
 
 aten = torch.ops.aten
 
-_CONVERTING = {aten.full, aten.full_like, aten.new_full, aten.fill, aten.masked_fill, aten.index_fill, aten.clamp,
-               aten.clamp_min, aten.clamp_max, aten.scalar_tensor}  # ops that take a number in their tensor's dtype
+_scalars: dict[Any, list[tuple[int, str]]] = {}  # op: which of its arguments are numbers
+_careful: dict[Any, bool] = {}  # op, argument and dtypes: whether torch converts the number or raises
 
 
 def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
@@ -30,12 +32,65 @@ def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
 
 
 def require_number(recorder, func, args: tuple, kwargs: dict, dtype: torch.dtype) -> None:
-    """Run-time numbers among the arguments of an op that converts them must fit its dtype."""
-    if (func.overloadpacket in _CONVERTING and not dtype.is_floating_point
-            and not dtype.is_complex and dtype != torch.bool):
-        for x in (*args, *kwargs.values()):
-            if isinstance(x, (torch.SymInt, torch.SymFloat)):
+    """Numbers that the dtype of the result cannot hold: torch converts some with care and wraps others, and says which
+    if it is given one. Known ones fail at once; those of run time must fit where torch converts with care."""
+    for name, x in _numbers(func, args, kwargs):
+        if _overflows(x, dtype):
+            message = _rejection(func, args, kwargs)
+            if message:
+                raise RuntimeError(message)
+        elif isinstance(x, (torch.SymInt, torch.SymFloat)) and _is_of_integers(dtype):
+            if _converts_with_care(func, args, kwargs, name, dtype):
                 require_fitting(recorder, x, dtype)
+
+
+def _numbers(func, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
+    """The arguments that may be integers or floats, by name."""
+    places = _scalars.get(func)
+    if places is None:
+        places = _scalars[func] = [(index, a.name) for index, a in enumerate(func._schema.arguments)
+                                   if str(a.type).removeprefix("Optional[").rstrip("]") in ("number", "float")]
+    return [(name, args[index] if index < len(args) else kwargs.get(name)) for index, name in places]
+
+
+def _is_of_integers(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+
+
+def _overflows(number: Any, dtype: torch.dtype) -> bool:
+    """A known number that the dtype cannot hold."""
+    if type(number) not in (int, float) or dtype == torch.bool or dtype.is_complex:
+        return False
+    if dtype.is_floating_point:
+        return math.isfinite(number) and abs(number) > torch.finfo(dtype).max
+    info = torch.iinfo(dtype)
+    return not (math.isfinite(number) and info.min <= int(number) <= info.max)
+
+
+def _converts_with_care(func, args: tuple, kwargs: dict, name: str, dtype: torch.dtype) -> bool:
+    key = (func, name, dtype, *(x.dtype for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)))
+    if key not in _careful:
+        given = bind(func, args, kwargs)
+        beyond = 2**60 if dtype != torch.int64 else math.inf
+        _careful[key] = bool(_rejection(func, (), {**given, name: beyond}))
+    return _careful[key]
+
+
+def _rejection(func, args: tuple, kwargs: dict) -> str:
+    """What torch says against a number, over small tensors of zeros."""
+    def small(x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            return torch.zeros([min(n, 2) if type(n) is int else 2 for n in x.shape], dtype=x.dtype)
+        if isinstance(x, (list, tuple)):
+            return [small(y) for y in x]
+        return 1 if isinstance(x, (torch.SymInt, torch.SymFloat)) else x
+
+    with without_dispatch():
+        try:
+            func(*map(small, args), **{name: small(x) for name, x in kwargs.items()})
+        except RuntimeError as error:
+            return str(error) if "without overflow" in str(error) else ""
+    return ""
 
 
 def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
@@ -109,7 +164,7 @@ def max_unpool(recorder, input, indices, *args, **kwargs) -> Any:
 
 def slice_scatter(recorder, input, src, dim=0, start=None, end=None, step=1) -> Any:
     """torch compares the sizes of the two itself, which it does not where they are symbolic."""
-    if recorder.is_symbolic((input, src)):
+    if recorder.is_symbolic((input, src, start, end)):
         place = recorder.calls.native(lambda: aten.slice.Tensor(input, dim, start, end, step), (), {})
         if len(place.shape) == len(src.shape):
             for have, wanted in zip(src.shape, place.shape):
@@ -163,20 +218,38 @@ def _strided(recorder, given: dict) -> None:
     offset = expression(given.get("storage_offset") or 0)
     if len(sizes) != len(strides):
         return  # torch says so
-    require = recorder.symbols.require
     for numbers, message in ((sizes, "Trying to create tensor with negative dimension"),
                              (strides, "as_strided: Negative strides are not supported at the moment"),
                              ([offset], "Tensor: invalid storage offset")):
         for n in numbers:
-            if not require(sympy.Ge(n, 0), message):
-                raise RuntimeError(message)
+            _require(recorder, sympy.Ge(n, 0), message)
     x = given["self"]
     if any(isinstance(n, torch.SymInt) for n in x.shape):
         return  # refused: only the whole of its memory is taken
     last = offset + sum((size - 1) * stride for size, stride in zip(sizes, strides))
     count = x.untyped_storage().nbytes() // x.element_size()
-    if not require(sympy.Or(sympy.Lt(last, count), *(sympy.Eq(size, 0) for size in sizes)), "out of bounds"):
+    if not recorder.symbols.require(sympy.Or(sympy.Lt(last, count), *(sympy.Eq(size, 0) for size in sizes)),
+                                    "out of bounds"):
         raise RuntimeError("setStorage: sizes, strides and storage offset are out of bounds for storage")
+
+
+def _padding(recorder, given: dict) -> None:
+    """What negative numbers cut off must be there."""
+    if given.get("mode", "constant") != "constant":
+        return
+    x, amounts = given["self"], [expression(n) for n in given["pad"]]
+    for extent, before, after in zip(reversed(x.shape), amounts[::2], amounts[1::2]):
+        rest = expression(extent) + sympy.Min(before, 0) + sympy.Min(after, 0)
+        _require(recorder, sympy.Ge(rest, 0), "narrow(): length must be non-negative.")
+
+
+def _counting(recorder, given: dict) -> None:
+    _require(recorder, sympy.Ge(expression(given.get("minlength") or 0), 0), "minlength should be >= 0")
+
+
+def _require(recorder, condition: Any, message: str) -> None:
+    if not recorder.symbols.require(condition, message):
+        raise RuntimeError(message)
 
 
 def expression(n: Any) -> sympy.Expr:
@@ -185,7 +258,8 @@ def expression(n: Any) -> sympy.Expr:
 
 _CHECKED: dict[Any, Callable] = {
     aten.masked_select: _mask, aten.masked_scatter: _mask, aten.complex: _complex, aten.bucketize: _boundaries,
-    aten.as_strided: _strided, aten.as_strided_scatter: _strided,
+    aten.as_strided: _strided, aten.as_strided_scatter: _strided, aten.constant_pad_nd: _padding, aten.pad: _padding,
+    aten.bincount: _counting,
 }
 
 

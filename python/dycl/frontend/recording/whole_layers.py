@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..torch_internals import FakeTensor, tree_iter
+from . import value_checks
 from .decompositions import NEEDS_DECOMPOSITION
 from .dispatch import record_results
 from .schema import bind
@@ -30,6 +31,7 @@ def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
     if found is None:
         return NotImplemented
     op, positional, keywords = found
+    value_checks.before(recorder, op, positional, keywords)
     key = recorder.forms.key(op, positional, keywords)
     result = recorder.forms.again(key, op, positional, keywords)
     if result is NotImplemented and recorder.is_symbolic((positional, keywords)):
