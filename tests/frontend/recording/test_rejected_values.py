@@ -75,7 +75,7 @@ REJECTED = {  # the function, arguments that it takes, arguments that it rejects
                       [(I(2)[0],), (I(-2)[0],)], [(I(-1)[0],), (I(3)[0],), (I(-9)[0],)]),
 }
 SMALL, HALF = torch.tensor([5, -3], dtype=torch.int8), torch.tensor([0.5, 2.0], dtype=torch.float16)
-BEYOND = {  # of numbers that a dtype cannot hold, torch takes some as errors and wraps others
+BEYOND = {  # of numbers that a dtype cannot hold, torch takes some as errors and wraps others; classes, sizes
     "clamp": lambda x: x.clamp(0, 200), "clamp_max": lambda x: x.clamp(max=300), "clamp_": lambda x: x.clamp_(0, 200),
     "full": lambda x: torch.full((2,), 200, dtype=torch.int8) + x, "full_like": lambda x: torch.full_like(x, 200),
     "masked_fill": lambda x: x.masked_fill(x > 0, 200), "where": lambda x: torch.where(x > 0, x, 200),
@@ -90,6 +90,10 @@ BEYOND = {  # of numbers that a dtype cannot hold, torch takes some as errors an
     "infinity in halves": lambda x: HALF.masked_fill(x > 0, -math.inf),
     "full of f32": lambda x: torch.full((2,), 1e300),
     "sum of halves": lambda x: HALF + 1e6 + x,
+    "one_hot": lambda x: nn.one_hot(I(0, 5), 3), "one_hot below 0": lambda x: nn.one_hot(I(0, -5), 3),
+    "one_hot of small integers": lambda x: nn.one_hot(x, 6), "embedding": lambda x: nn.embedding(I(0, 9), torch.eye(3)),
+    "ones": lambda x: torch.ones(2, -3), "full of nothing": lambda x: torch.full((-1,), 2.0),
+    "zeros": lambda x: torch.zeros(-2),
 }
 
 
@@ -117,7 +121,7 @@ def test_values_that_torch_rejects(name):
 
 
 @pytest.mark.parametrize("name", BEYOND)
-def test_numbers_beyond_a_dtype(name):
+def test_numbers_that_are_known_and_too_large(name):
     def model(flag, x):
         return BEYOND[name](x.clone()) if flag > 0 else x
 

@@ -180,8 +180,10 @@ def evaluate(name: str, attrs: dict, tensors: list[torch.Tensor]) -> torch.Tenso
             return x.permute(attrs.get("perm", list(reversed(range(x.dim()))))).contiguous()
         case "Concat":
             return torch.cat(tensors, attrs["axis"])
-        case "Gather" if tensors[1].dim() == 1 and (tensors[1] >= 0).all():
-            return x.index_select(attrs.get("axis", 0), tensors[1])
+        case "Gather" if tensors[1].dim() == 1:
+            axis = attrs.get("axis", 0)
+            inside = ((tensors[1] >= 0) & (tensors[1] < x.shape[axis])).all()  # others fail in the run
+            return x.index_select(axis, tensors[1]) if inside else None
         case "Unsqueeze":
             rank = x.dim() + tensors[1].numel()
             for axis in sorted(a % rank for a in tensors[1].tolist()):

@@ -247,6 +247,13 @@ def _counting(recorder, given: dict) -> None:
     _require(recorder, sympy.Ge(expression(given.get("minlength") or 0), 0), "minlength should be >= 0")
 
 
+def _made(recorder, given: dict) -> None:
+    sizes = list(given["size"])
+    negative = next((n for n in sizes if type(n) is int and n < 0), None)
+    if negative is not None:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {sizes}")
+
+
 def _require(recorder, condition: Any, message: str) -> None:
     if not recorder.symbols.require(condition, message):
         raise RuntimeError(message)
@@ -260,6 +267,7 @@ _CHECKED: dict[Any, Callable] = {
     aten.masked_select: _mask, aten.masked_scatter: _mask, aten.complex: _complex, aten.bucketize: _boundaries,
     aten.as_strided: _strided, aten.as_strided_scatter: _strided, aten.constant_pad_nd: _padding, aten.pad: _padding,
     aten.bincount: _counting,
+    **dict.fromkeys((aten.ones, aten.zeros, aten.full, aten.rand, aten.randn, aten.randint, aten.new_full), _made),
 }
 
 

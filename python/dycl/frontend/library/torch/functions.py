@@ -177,6 +177,18 @@ def _numbers_between(m, s, args, kwargs):
                            {name: number(x) if name != "out" else x for name, x in kwargs.items()})
 
 
+def _checked_classes(m, indices, classes):
+    """The contents of the indices, if they are known; those out of range fail as in eager."""
+    known = m.recorder.numbers.static(indices) if m.is_symbolic(indices) else indices
+    if isinstance(known, torch.Tensor) and type(classes) is int:
+        try:
+            with m.recorder.without_modes():
+                torch_internals.native_one_hot(known, classes)
+        except RuntimeError as error:
+            raise RuntimeError(*error.args) from None
+    return known
+
+
 @handles(torch_internals.native_one_hot, torch.nn.functional.one_hot)
 def _one_hot(m, s, args, kwargs):
     """A comparison with 0, 1, 2, ...; what torch makes of it while it is recorded checks no class."""
@@ -184,7 +196,7 @@ def _one_hot(m, s, args, kwargs):
     classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
     if m.is_tensor(classes):
         classes = m.tensor_item(classes)
-    unknown = m.is_symbolic(indices) and m.recorder.numbers.static(indices) is None
+    unknown = _checked_classes(m, indices, classes) is None
     if type(classes) is int and classes < 0 and unknown:
         top = m.tensor_item(m.recorder.call(torch.max, (indices,), {}))
         classes = m.scalars.binary("add", top, 1)
