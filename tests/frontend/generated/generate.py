@@ -197,14 +197,18 @@ class Generator(Control, Containers, Tensors):
 
 def generate(seed: int) -> str:
     """The source of program number `seed`; from wild.WILD on, a harder one; from idioms.IDIOMS on, what models do; from
-    drawing.DRAWING on, one that draws random numbers; from algebra.ALGEBRA on, one that factors matrices."""
+    drawing.DRAWING on, one that draws random numbers; from edges.EDGES on, one at the edges of dtypes and extents; from
+    algebra.ALGEBRA on, one that factors matrices."""
     from tests.frontend.generated.algebra import ALGEBRA, generate_algebra
     from tests.frontend.generated.drawing import DRAWING, generate_drawing
+    from tests.frontend.generated.edges import EDGES, generate_edges
     from tests.frontend.generated.idioms import IDIOMS, generate_idioms
     from tests.frontend.generated.wild import WILD, generate_wild
 
     if seed >= ALGEBRA:
         return generate_algebra(seed)
+    if seed >= EDGES:
+        return generate_edges(seed)
     if seed >= DRAWING:
         return generate_drawing(seed)
     if seed >= IDIOMS:

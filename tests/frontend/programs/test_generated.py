@@ -15,12 +15,14 @@ from tests.frontend.generated import __main__ as generated
 from tests.frontend.generated import rounding
 from tests.frontend.generated.algebra import ALGEBRA
 from tests.frontend.generated.drawing import DRAWING
+from tests.frontend.generated.edges import EDGES
 from tests.frontend.generated.execute import load
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 2000
 DRAWN = 40  # of those that draw random numbers
 FACTORED = 30  # of those that factor matrices
+AT_EDGES = 60  # of those at the edges of dtypes and extents
 
 
 def run(tmp_path, *options: str) -> tuple[dict, str]:
@@ -31,23 +33,29 @@ def run(tmp_path, *options: str) -> tuple[dict, str]:
     return json.loads(summary.read_text()), done.stdout
 
 
-@pytest.mark.skipif(not generators.eager_draws_alike(), reason="torch draws from a vendor's library here")
-def test_programs_that_draw(tmp_path):
-    """About a minute."""
-    report, said = run(tmp_path, "--count", str(DRAWN), "--seed", str(DRAWING + 1))
+def equal(tmp_path, count: int, first: int) -> int:
+    """How many of so many programs are equal; none differs or crashes."""
+    report, said = run(tmp_path, "--count", str(count), "--seed", str(first))
     counts = report["status"]
     bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
     assert not bad, said[-6000:]
-    assert counts.get("equal", 0) >= 0.9 * DRAWN, counts
+    return counts.get("equal", 0)
+
+
+@pytest.mark.skipif(not generators.eager_draws_alike(), reason="torch draws from a vendor's library here")
+def test_programs_that_draw(tmp_path):
+    """About a minute."""
+    assert equal(tmp_path, DRAWN, DRAWING + 1) >= 0.9 * DRAWN
 
 
 def test_programs_that_factor_matrices(tmp_path):
     """Half a minute."""
-    report, said = run(tmp_path, "--count", str(FACTORED), "--seed", str(ALGEBRA + 1))
-    counts = report["status"]
-    bad = {kind: n for kind, n in counts.items() if kind not in ("equal", "refused", "unusable", "slow") and n}
-    assert not bad, said[-6000:]
-    assert counts.get("equal", 0) >= 0.9 * FACTORED, counts
+    assert equal(tmp_path, FACTORED, ALGEBRA + 1) >= 0.9 * FACTORED
+
+
+def test_programs_at_the_edges_of_dtypes_and_extents(tmp_path):
+    """Half a minute."""
+    assert equal(tmp_path, AT_EDGES, EDGES + 1) >= 0.85 * AT_EDGES
 
 
 def test_generated_programs(tmp_path):
