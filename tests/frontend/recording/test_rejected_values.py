@@ -193,3 +193,14 @@ def test_parts_of_another_size():
     assert program(torch.ones(4)).tolist() == [2.0] * 4 and program(-torch.ones(6)).tolist() == [-1.0] * 6
     with pytest.raises((RuntimeError, ValueError)):
         program(torch.ones(6))
+
+
+def test_bags_of_open_lengths():
+    weight = torch.eye(6)
+    program = dycl.compile(lambda i, o: nn.embedding_bag(i, weight, o, mode="sum") if i.sum() >= 0 else None,
+                           (I(1, 2, 3, 4), I(0, 2, 3)), dynamic_dims={"i": {0: "n"}, "o": {0: "bags"}})
+    for i, o in ((I(1, 2, 3, 4), I(0, 1, 1)), (I(3, 4, 5, 1, 2), I(0, 0)), (I(1, 2), I(0, 2))):
+        assert torch.equal(program(i, o), nn.embedding_bag(i, weight, o, mode="sum"))
+    for i, o in ((I(1, 2, 3, 4), I(1, 2, 3)), (I(1, 2), I(0, 1, 3))):
+        with pytest.raises(RuntimeError):
+            program(i, o)

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import dycl
 from dycl.frontend.graph.interpret import ProgramRaised, look, run_block
 from dycl.frontend.graph.program import Block
 from dycl.frontend.values.scalar import RtInt
@@ -237,3 +238,16 @@ def test_what_no_run_meets_is_an_error_of_eager_too_unless_torch_guessed():
 
     assert ask(guess=False) == (False, True)
     assert ask(guess=True) == (False, False)
+
+
+def test_differences_of_order_nought_leave_out_what_is_put_around():
+    x, before, after = torch.rand(5, 2), torch.rand(1, 2), torch.rand(2, 2)
+    for order in (0, 1, 2):
+        def program(x, a, b, order=order):
+            return torch.diff(x, order, 0, a, b) if x.sum() > 0 else x
+
+        compiled = dycl.compile(program, (x, before, after), dynamic_dims={"x": {0: "n"}})
+        for given in (x, x[:3], torch.rand(7, 2)):
+            torch.testing.assert_close(compiled(given, before, after), program(given, before, after))
+    with pytest.raises((dycl.CompileError, RuntimeError), match="order must be non-negative"):
+        dycl.compile(lambda x: torch.diff(x, -1), (x,), dynamic_dims={"x": {0: "n"}})(x)

@@ -86,7 +86,12 @@ def diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> A
     if not recorder.is_symbolic((input, prepend, append)) or out is not None or not isinstance(n, int):
         return NotImplemented
 
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+
     def compute():
+        if n == 0:
+            return input.clone()  # without the two others
         x = torch.cat([t for t in (prepend, input, append) if t is not None], dim)
         for _ in range(n):
             later, earlier = x.narrow(dim, 1, x.shape[dim] - 1), x.narrow(dim, 0, x.shape[dim] - 1)

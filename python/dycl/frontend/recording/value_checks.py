@@ -134,10 +134,10 @@ def histc(recorder, input, bins=100, min=0, max=0, **kwargs) -> Any:
 
 def bag_offsets(recorder, indices, offsets) -> None:
     """Of embedding_bag."""
-    if (isinstance(offsets, torch.Tensor) and not is_known(recorder.value_of(offsets)) and offsets.dim() == 1
-            and not recorder.is_symbolic((indices, offsets))):
-        require(recorder, lambda: (offsets[:1] == 0) & (offsets[-1:] <= indices.numel()),
-                "offsets of bags must begin with 0 and not go beyond the input")
+    if isinstance(offsets, torch.Tensor) and not is_known(recorder.value_of(offsets)) and offsets.dim() == 1:
+        message = "offsets of bags must begin with 0 and not go beyond the input"
+        require(recorder, lambda: offsets[:1] == 0, message)
+        require(recorder, lambda: offsets[-1:] <= indices.numel(), message)
 
 
 def probabilities(recorder, p: Any, what: str = "Expected p_in >= 0 && p_in <= 1 to be true, but got false.") -> None:
