@@ -16,6 +16,7 @@ import torch
 
 from ...dtypes import own_name
 from ..graph.known_values import is_known
+from ..graph.program import BOOL, FLOAT
 from ..torch_internals import without_dispatch
 from ..values.native_entries import imitated
 from .schema import bind
@@ -39,9 +40,9 @@ def require_number(recorder, func, args: tuple, kwargs: dict, dtype: torch.dtype
             message = _rejection(func, args, kwargs)
             if message:
                 raise RuntimeError(message)
-        elif isinstance(x, (torch.SymInt, torch.SymFloat)) and _is_of_integers(dtype):
-            if _converts_with_care(func, args, kwargs, name, dtype):
-                require_fitting(recorder, x, dtype)
+        elif (isinstance(x, (torch.SymInt, torch.SymFloat)) and (dtype == torch.float16 or _is_of_integers(dtype))
+              and _converts_with_care(func, args, kwargs, name, dtype)):
+            require_fitting(recorder, x, dtype)
 
 
 def _numbers(func, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
@@ -71,7 +72,7 @@ def _converts_with_care(func, args: tuple, kwargs: dict, name: str, dtype: torch
     key = (func, name, dtype, *(x.dtype for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)))
     if key not in _careful:
         given = bind(func, args, kwargs)
-        beyond = 2**60 if dtype != torch.int64 else math.inf
+        beyond = math.inf if dtype == torch.int64 else 2**60
         _careful[key] = bool(_rejection(func, (), {**given, name: beyond}))
     return _careful[key]
 
@@ -95,15 +96,26 @@ def _rejection(func, args: tuple, kwargs: dict) -> str:
 
 def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
     """`number`: a torch.SymInt or SymFloat."""
+    message = f"value cannot be converted to type {own_name(dtype)} without overflow"
     if dtype == torch.int64 and isinstance(number, torch.SymInt):
+        return
+    if dtype.is_floating_point:
+        recorder.check(_is_held(recorder, number, torch.finfo(dtype).max), message, "RuntimeError")
         return
     highest = torch.iinfo(dtype).max
     lowest = torch.iinfo(dtype).min or -highest  # torch lets -1 be 255
     for condition in (sympy.Ge(number.node.expr, lowest), sympy.Le(number.node.expr, highest)):
         if condition is not sympy.true:
-            recorder.check(recorder.symbols.lower(condition),
-                           f"value cannot be converted to type {own_name(dtype)} without overflow",
-                           "RuntimeError")
+            recorder.check(recorder.symbols.lower(condition), message, "RuntimeError")
+
+
+def _is_held(recorder, number: Any, most: float) -> Any:
+    """A float or integer of the run is not greater than that, or infinite, or NaN."""
+    x = recorder.numbers.scalar_as(recorder.symbols.from_symbolic(number), torch.float64)
+    small = recorder.host("float.le", [recorder.host("float.abs", [x], FLOAT), recorder.host("const", [], FLOAT,
+                                                                                             value=most)], BOOL)
+    finite = recorder.host("float.isfinite", [x], BOOL)
+    return recorder.host("bool.or", [small, recorder.host("bool.not", [finite], BOOL)], BOOL)
 
 
 def of_truth_values(func, args: tuple) -> None:
