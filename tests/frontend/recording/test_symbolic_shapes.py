@@ -251,3 +251,11 @@ def test_differences_of_order_nought_leave_out_what_is_put_around():
             torch.testing.assert_close(compiled(given, before, after), program(given, before, after))
     with pytest.raises((dycl.CompileError, RuntimeError), match="order must be non-negative"):
         dycl.compile(lambda x: torch.diff(x, -1), (x,), dynamic_dims={"x": {0: "n"}})(x)
+
+
+def test_a_copy_without_dims_of_one_is_not_taken_for_one_with_them():
+    program = dycl.compile(lambda x: torch.squeeze_copy(x, 0) if x.sum() > 0 else x, (torch.ones(3, 2),),
+                           dynamic_dims={"x": {0: "n"}})
+    assert program(torch.ones(4, 2)).shape == (4, 2)
+    with pytest.raises((ValueError, RuntimeError)):  # it has one dim less
+        program(torch.ones(1, 2))

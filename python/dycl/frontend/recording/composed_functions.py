@@ -101,6 +101,13 @@ def diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> A
     return recorder.calls.native(compute, (), {})
 
 
+def squeeze_copy(recorder, input, *dims, out=None, **named) -> Any:
+    """Which dims there are afterwards is decided for `squeeze`."""
+    if not recorder.is_symbolic(input) or out is not None:
+        return NotImplemented
+    return recorder.calls.native(lambda: torch.squeeze(input, *dims, **named).clone(), (), {})
+
+
 def fill_diagonal(recorder, tensor, fill_value, wrap=False) -> Any:
     """torch writes through a view by strides, which cannot be traced; a diagonal can."""
     sizes = tensor.shape

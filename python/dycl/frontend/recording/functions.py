@@ -89,6 +89,7 @@ _row("allclose", how=ANSWERED, take=numbers.answer(Numbers.allclose))
 
 _row("_grouped_mm grouped_mm", how=COMPOSED, take=composed.grouped_mm)
 _row("diff", how=COMPOSED, take=composed.diff)
+_row("squeeze_copy", how=COMPOSED, take=composed.squeeze_copy)
 _row("embedding_bag", how=COMPOSED, take=composed.embedding_bag)
 _row("fill_diagonal_", how=COMPOSED, take=composed.fill_diagonal)
 _row("linspace", how=COMPOSED, take=composed.linspace)
