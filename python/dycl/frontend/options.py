@@ -32,6 +32,7 @@ class Options:
     max_peeled: int = 3  # iterations put in front of a header that fits only later ones
     max_states: int = 1024  # states alive at once
     max_apart: int = 32  # states alive at once before those that one instruction split meet right after it
+    max_waiting: int = 64  # states alive at once before those that meet are merged whatever they differ in
     max_int_variants: int = 4  # states that differ in static integers, kept apart at one point
     max_variants: int = 8  # specialised states at one point before differing shapes are merged
     max_switch: int = 256  # possible values of a run-time index into a Python sequence

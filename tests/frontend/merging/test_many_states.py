@@ -103,7 +103,8 @@ def test_objects_from_before_capture_are_told_apart_at_once(monkeypatch):
 
     compared = []
     union = Merger._union
-    monkeypatch.setattr(Merger, "_union", lambda self, *given: compared.append(given) or union(self, *given))
+    monkeypatch.setattr(Merger, "_union", lambda self, *given, **how: (
+        compared.append(given) or union(self, *given, **how)))
     root = _Node(4)
     nodes = [root]
     for node in nodes:

@@ -51,7 +51,7 @@ from ..values.scalar import RtBool, RtScalar
 from ..values.stand_in import as_int, is_late, is_opaque, stand_in_of, type_of
 from ..values.tensor import is_handle
 from ..values.text import RtText
-from . import conditions, dropped, opcode_table, opcodes, opcodes_calls, opcodes_control
+from . import conditions, dropped, opcode_table, opcodes, opcodes_calls, opcodes_control, settling
 from .exceptions import ended_by, may_take
 from .live_objects import reached, walk
 from .own_errors import as_of_program
@@ -93,6 +93,7 @@ class Machine:
         self.made_at = IdentityDict()
         # places whose dicts got keys that were chosen among a few values (semantics/keys.py)
         self.with_chosen_keys: set = set()
+        self.columns = IdentityDict()  # lists that dicts with keys known only at run time are made of
         self.number_places = 0  # that indices known only at run time may have in lists of numbers
         self.constructed: collections.Counter = collections.Counter()  # classes -> objects made, by `__init__`
         self.texts_apart = False  # some paths differ in texts (values/chosen_text.py)
@@ -284,6 +285,7 @@ class Machine:
             handler = opcode_table.HANDLERS.get(ins.op)
             if handler is None:
                 opcodes_calls.refuse(ins.op)
+            settling.settle(self, state, frame, ins)
             if callbacks.asked(ins, frame.stack):
                 with callbacks.watched(self, "native code", anywhere=True), callbacks.explained():
                     result = handler(self, state, frame, ins)
@@ -379,7 +381,7 @@ class Machine:
 
     def decide_value(self, value: RtScalar, candidates, what: str, otherwise: BaseException | None = None) -> Any:
         """The candidate that a runtime int equals, one arm each; `otherwise` is raised in the last arm."""
-        self.forbid_if_merged(value)
+        self.forbid_if_merged(value, decided=True)
         candidates = list(candidates)
         if len(candidates) > self.options.max_switch:
             raise CaptureRefusal(f"{what} known only at run time among {len(candidates)} possible values",
@@ -497,13 +499,13 @@ class Machine:
             "compute it with tensor or number operations, or keep it out of native code",
             kind=f"escape.{escape.how.split()[0]}", because=value)
 
-    def forbid_if_merged(self, value: Any) -> None:
+    def forbid_if_merged(self, value: Any, decided: bool = False) -> None:
         """A runtime scalar that is one only because states with different static numbers merged:
-        begin anew and keep those states apart."""
+        begin anew and keep those states apart. `decided`: a path for each value will do, too."""
         origin = getattr(value, "origin", None)
         if isinstance(origin, tuple) and origin and origin[0] == "merge":
-            if not self.assumptions.apart.holds(origin):
-                self.assumptions.apart.assume(origin)
+            apart = self.assumptions.apart
+            (apart.assume_optional if decided else apart.assume_needed)(origin)
 
     # ---- frames ------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merging states that meet: what differs becomes a parameter of the block where they go on (merging/unify.py).
 
-States that cannot be merged go on one beside the other, each specialised; where too many meet, integers and then shapes
-that differ are given up.
+States that cannot be merged go on one beside the other, each specialised; where too many meet, or wait anywhere,
+integers that differ are given up, then shapes and lengths, then kinds of values (values/one_of.py).
 """
 
 from __future__ import annotations
@@ -33,17 +33,24 @@ class Merger:
         self.crowded: collections.Counter = collections.Counter()
         # places where the last pair did not fit: the next is tried before anything is made for it
         self.doubted: set[tuple] = set()
+        self.wide: collections.Counter = collections.Counter()  # places -> how often too many states met there
+        self.of_kinds: set[tuple] = set()  # places where values of different kinds became one
+        self.static: set = set()  # origins of numbers that must stay static and keep states apart at the present place
 
     def merge(self, states: list[State]) -> list[State]:
         """As few states as possible, each standing for some of `states`."""
         self.m.heap.save()
+        self.static.clear()
         place = (states[0].frames[-1].info, states[0].frames[-1].pc)
         groups = self._fold(states, ints=False) if self.crowded[place] < _OFTEN else states
         if len(groups) > self.m.options.max_int_variants or groups is states:
             self.crowded[place] += 1
             groups = self._fold(groups)
-        if len(groups) > self.m.options.max_variants:
+        groups = self._widened(groups, place)
+        if len(groups) > self.m.options.max_variants and self.m.assumptions.apart.give_up(self.static):
+            self.apart.clear()
             groups = self._fold(groups, widen=True)
+        groups = self._of_all_kinds(groups, place)
         if len(groups) > self.m.options.max_variants and self.m.with_chosen_keys:
             keys.prefer_tables(self.m)
         if len(groups) > self.m.options.max_variants:
@@ -51,10 +58,34 @@ class Merger:
             chosen_text.prefer(self.m)
         return groups
 
+    def _are_many(self, groups: list[State]) -> bool:
+        """Too many, here or everywhere."""
+        options = self.m.options
+        return len(groups) > options.max_variants or len(groups) + len(self.m.ready) > options.max_waiting
+
+    def _widened(self, groups: list[State], place: tuple) -> list[State]:
+        """Where too many stay apart, shapes and lengths keep none of them apart; nor where that was so often."""
+        many = self._are_many(groups)
+        if len(groups) < 2 or not many and self.wide[place] < _OFTEN:
+            return groups
+        found = self._fold(groups, widen=True)
+        self.wide[place] += many and len(found) < len(groups)
+        return found
+
+    def _of_all_kinds(self, groups: list[State], place: tuple) -> list[State]:
+        """Where too many stay apart, and where that was so before, kinds of values keep none of them apart."""
+        many = self._are_many(groups)
+        if self.m.assumptions.kinds.refuted or len(groups) < 2 or not many and place not in self.of_kinds:
+            return groups
+        found = self._fold(groups, widen=True, kinds=True)
+        if len(found) < len(groups):
+            self.of_kinds.add(place)
+        return found
+
     def _fold(self, states: list[State], **how: bool) -> list[State]:
         groups: list[State] = []
         doubted = len(states) > _FEW or (states[0].frames[-1].info, states[0].frames[-1].pc) in self.doubted
-        alike = Alike(Likeness(self.m, how.get("widen", False)), groups) if doubted else None
+        alike = Alike(Likeness(self.m, how.get("widen", False), how.get("kinds", False)), groups) if doubted else None
         for state in states:
             places = range(len(groups)) if alike is None else alike.places(state)
             if len(places) < len(groups):
@@ -72,7 +103,7 @@ class Merger:
         return groups
 
     def _note_unlike(self, state: State, alike: Alike, places: list[int], widen: bool = False,
-                     ints: bool = True) -> None:
+                     ints: bool = True, kinds: bool = False) -> None:
         """Groups of other marks are not compared with it. One of them is named for all;
         outer frames that differ are remembered."""
         likeness, inner = alike.likeness, len(state.frames) - 1
@@ -81,10 +112,10 @@ class Merger:
         for group in others if inner else ():
             depth = likeness.differing_frame(group, state)
             if depth is not None and depth < inner:
-                self._remember((min(group.tag, state.tag), max(group.tag, state.tag), widen, ints), depth, state)
+                self._remember((min(group.tag, state.tag), max(group.tag, state.tag), widen, ints, kinds), depth, state)
 
-    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True) -> State | None:
-        key = (min(a.tag, b.tag), max(a.tag, b.tag), widen, ints)
+    def pair(self, a: State, b: State, widen: bool = False, ints: bool = True, kinds: bool = False) -> State | None:
+        key = (min(a.tag, b.tag), max(a.tag, b.tag), widen, ints, kinds)
         known = self.apart.get(key)
         if known is not None and known[0] < len(a.frames) - 1 and all(
                 s.frames[known[0]].pc == known[1] for s in (a, b)):
@@ -95,10 +126,11 @@ class Merger:
         place = (a.frames[-1].info, a.frames[-1].pc)
         try:
             for trial in (True, False) if place in self.doubted else (False,):
-                union, merged = self._union(a, b, block, widen, ints, trial)
+                union, merged = self._union(a, b, block, trial=trial, widen=widen, ints=ints, kinds=kinds)
         except Apart as apart:
             union = apart.union
             self.failures[str(apart)] += 1
+            self.static.add(apart.origin)
             self.m.texts_apart = self.m.texts_apart or apart.of_strings
             self._remember(key, union.depth, a)
             self.doubted.add(place)
@@ -126,13 +158,13 @@ class Merger:
         if key[0] != key[1]:
             self.apart[key] = (depth, state.frames[depth].pc)
 
-    def _union(self, a: State, b: State, block: Block, widen: bool, ints: bool, trial: bool) -> tuple[Unifier, State]:
-        union = Unifier(self.m, a, b, block, widen, ints, trial=trial)
+    def _union(self, a: State, b: State, block: Block, **how: bool) -> tuple[Unifier, State]:
+        union = Unifier(self.m, a, b, block, **how)
         try:
             try:
                 return union, union.state()
             except Permuted:
-                union = Unifier(self.m, a, b, block, widen, ints, trial=trial, permuted=True)
+                union = Unifier(self.m, a, b, block, permuted=True, **how)
                 return union, union.state()
         except Apart as apart:
             apart.union = union
@@ -140,7 +172,7 @@ class Merger:
 
     def kept_apart(self, a: State, b: State) -> bool:
         """An outer frame has kept these states apart, and has not moved since."""
-        known = self.apart.get((min(a.tag, b.tag), max(a.tag, b.tag), False, False))
+        known = self.apart.get((min(a.tag, b.tag), max(a.tag, b.tag), False, False, False))
         if known is None:
             return False
         depth, pc = known

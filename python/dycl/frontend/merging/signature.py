@@ -22,6 +22,7 @@ import torch
 from ..state.kinds import kind_of_object
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..values.chosen_text import is_one
+from ..values.one_of import RtOneOf, is_one_of, may_be
 from ..values.scalar import kind_of
 from ..values.stand_in import StandIn, as_stand_in
 
@@ -32,8 +33,9 @@ _SELF = {str, bytes, torch.dtype}  # equal or not: nothing between
 class Likeness:
     """The marks of the states that meet at one place."""
 
-    def __init__(self, machine: Any, widen: bool):
+    def __init__(self, machine: Any, widen: bool, kinds: bool = False):
         self.heap, self.born = machine.heap, machine.born
+        self.kinds = kinds  # those of single values do not count (values/one_of.py)
         self.coarse = widen or bool(machine.arenas)  # lists of references merge at once
         self.texts_merge = machine.assumptions.chosen_texts.holds()
         self._numbers: dict[tuple, int] = {}
@@ -82,8 +84,10 @@ class Likeness:
         return (id(frame.info), frame.pc, *(self._mark(x, state, depth) for x in (*live, *frame.stack)))
 
     def _mark(self, x: Any, state: State, depth: int) -> Any:
-        if x is None or x is UNBOUND or x is NULL:
+        if x is UNBOUND or x is NULL or x is None and not self.kinds:
             return id(x)
+        if self.kinds and may_be(x):
+            return RtOneOf
         kind = kind_of(x)
         if kind is not None:
             return kind
@@ -126,6 +130,8 @@ class Likeness:
         length, and elements of the same kinds at the same places: it cannot be one of run time either."""
         kinds = set()
         for x in items:
+            if is_one_of(x):
+                return False
             kind = kind_of(x)
             if kind is not None:
                 kinds.add(kind)

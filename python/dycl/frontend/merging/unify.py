@@ -17,14 +17,14 @@ from typing import Any
 import torch
 
 from ...objects import IdentityDict, IdentityPairs
-from ..graph.program import Block, ScalarType, TensorType, Value, dominates
+from ..graph.program import INT, Block, ScalarType, TensorType, Value, dominates
 from ..recording.memory_layout import Order, is_plain, lie_alike, order_of
 from ..recording.symbolic_shapes import Extent
 from ..state.contents import DEAD, LONG, Cell
 from ..state.kinds import kind_of_object
 from ..state.state import NULL, UNBOUND, Frame, State
 from ..torch_internals import FakeTensor
-from ..values import parameters
+from ..values import one_of, parameters
 from ..values.chosen_text import is_one, unified
 from ..values.equality import IMMUTABLE, LEAVES, same_number
 from ..values.list_kinds import graph_lists
@@ -44,13 +44,14 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     """One attempt to unify state `a` with state `b` into `block`."""
 
     def __init__(self, machine, a: State, b: State, block: Block, widen: bool, ints: bool = True,
-                 bounds: bool = True, trial: bool = False, permuted: bool = False):
+                 bounds: bool = True, trial: bool = False, permuted: bool = False, kinds: bool = False):
         self.m = machine
         # objects of one state may be the partners of others that it has as well, if every name of theirs agrees
         self.permuted = permuted
         self.kept: set[int] = set()  # objects that are the same under some name in both
         self.trial = trial  # the merged state is never run
         self.bounds = bounds  # keep the least value of integers and extents
+        self.kinds = kinds  # values of different kinds may become one of which the run says its kind
         self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
         self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
@@ -65,6 +66,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.path: list[str] = []
         self.depth = 0  # the frame being compared
         self.strict = False  # a write has shown that storages must not be separated here
+        self.inside_old = False  # what an object from before capture holds is compared
         self.lost = False  # how tensors lie in memory is not kept
         self.target: dict[Cell, Cell] = {}  # storage -> the one it was merged with
         self._differing()
@@ -131,7 +133,9 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         for key in self.old:
             obj = self.m.heap.objects[key]
             self.path = [f"{type(obj).__name__} object"]
+            self.inside_old = True
             self.same_object(obj)
+        self.inside_old = False
         for key, name in a.stored ^ b.stored:  # written in one state only: what was there before matters
             owner = self.m.heap.objects.get(key)
             if owner is not None:
@@ -158,6 +162,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         return [self._value(request[side], request[2]) for request in self.requests]
 
     def _value(self, x: Any, param: Value) -> Value:
+        x = one_of.passed(self.m, x)
         if isinstance(x, Value):
             return x
         if isinstance(x, ListLeaf):
@@ -213,6 +218,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.same_object(a) if self.deep else a
         if a is UNBOUND or b is UNBOUND or a is NULL or b is NULL:
             self.apart("defined in one state only")
+        if one_of.may_be(a) and one_of.may_be(b) and self._are_one_of(a, b):
+            return one_of.met(self, a, b)
         if a is None or b is None:
             self.apart("None in one state, a value in the other")
         ka, kb = kind_of(a), kind_of(b)
@@ -222,6 +229,23 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         if found is _ABSENT:
             found = self.memo[a, b] = self._different(a, b)
         return found
+
+    def _are_one_of(self, a: Any, b: Any) -> bool:
+        """Two values that become one of which the run says its kind: where paths are many, or if one is so already."""
+        known = one_of.is_one_of(a) or one_of.is_one_of(b)
+        assumption = self.m.assumptions.kinds
+        if assumption.refuted or self.inside_old or not (known or self.kinds and one_of.differ(self.m, a, b)):
+            return False
+        assumption.assumed.add(None)
+        return True
+
+    def number(self, a: Any, b: Any) -> Any:
+        """An int, whatever else is given up."""
+        if type(a) is type(b) and (a == b if type(a) is int else a.value is b.value):
+            return a
+        param = Value(INT, self.block)
+        self.requests.append((a, b, param))
+        return BY_KIND["int"](param, self.block.span)
 
     def _different(self, a: Any, b: Any) -> Any:
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
@@ -281,7 +305,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return next(x.origin for x in (a, b) if not is_merge_born(x))
         origin = ("merge", *self.point, "".join(self.path))
         if self.m.assumptions.apart.holds(origin):
-            self.apart("numbers that must stay static")
+            raise Apart("".join(self.path), "numbers that must stay static", origin=origin)
         return origin
 
     def tuples(self, a: tuple, b: tuple) -> tuple:

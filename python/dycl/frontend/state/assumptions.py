@@ -53,6 +53,53 @@ class Assumption(_Taught):
             self.begin_anew(self.guess)
 
 
+class Apart(Assumption):
+    """Where states stay apart that could merge. Some only so that a number stays known that the run could be asked for:
+    where these are too many to keep apart, that is given up."""
+
+    def __init__(self, why: str):
+        super().__init__(why)
+        self.optional: set = set()
+        self.given_up: set = set()
+        self.firm = False  # nothing is given up any more
+
+    def assume_optional(self, place: Any) -> None:
+        """Unless it was given up."""
+        if place not in self.given_up and not self.holds(place):
+            self.optional.add(place)
+            self.assume(place)
+
+    def assume_needed(self, place: Any) -> None:
+        self.optional.discard(place)
+        self.given_up.discard(place)
+        if not self.holds(place):
+            self.assume(place)
+
+    def give_up(self, places: set) -> bool:
+        """Those of the places that need not be; whether there are any. They may merge from now on."""
+        found = set() if self.firm else places & self.optional
+        self.optional -= found
+        self.assumed -= found
+        self.given_up |= found
+        return bool(found)
+
+    def refute(self, refusal: Exception | None) -> None:
+        """What was given up may have led to it."""
+        if self.given_up:
+            self.assumed |= self.given_up
+            self.optional, self.given_up, self.firm = self.optional | self.given_up, set(), True
+            self.begin_anew("states stay apart, however many")
+
+
+class Kinds(Assumption):
+    """That values of which only the run says what kind they are do no harm (values/one_of.py). Each attempt that makes
+    one assumes it."""
+
+    def __init__(self) -> None:
+        super().__init__("", "values of different kinds on paths of their own")
+        self.numbers: dict[tuple, int] = {}  # of kinds
+
+
 class Finding(_Taught, dict):
     """Place -> what is so there."""
 
@@ -75,7 +122,7 @@ class Assumptions:
     """What earlier attempts of this capture taught: kept over restarts."""
 
     def __init__(self) -> None:
-        self.apart = Assumption("states stay apart")  # (code, pc, variable path) where they would merge
+        self.apart = Apart("states stay apart")  # (code, pc, variable path) where they would merge
         # merges of lists in whose elements there are lists of different lengths (values/list_kinds.py)
         self.rows = Assumption("lists of different lengths in lists")
         self.tables = Assumption("a dict whose keys are known only at run time")  # where it is made (semantics/keys.py)
@@ -90,6 +137,7 @@ class Assumptions:
         self.chosen_numbers = Assumption("indices into numbers keep many paths apart", "a path for each number")
         self.texts = Texts()  # that runs choose among (values/chosen_text.py)
         self.chosen_texts = Assumption("strings keep many paths apart", "no strings chosen at run time")
+        self.kinds = Kinds()
         # (code, GET_ITER): a loop whose numbers nobody reads gets a back edge; assumed by each attempt for itself
         self.counting = Assumption("loops only count", "unrolling loops that only count")
         # (code, loop header): unrolled, for its states met others that had not come through it
@@ -109,9 +157,11 @@ class Assumptions:
 
     def begin_attempt(self) -> None:
         self.counting.assumed.clear()
+        self.kinds.assumed.clear()
         self.states.due = ""
 
     def refute(self, refusal: Exception) -> None:
         """What this attempt came to was refused: without the guesses that led to it, it may not be."""
-        for guess in (self.counting, self.chosen_numbers, self.records, self.likely_tables, self.chosen_texts):
+        for guess in (self.counting, self.kinds, self.apart, self.chosen_numbers, self.records, self.likely_tables,
+                      self.chosen_texts):
             guess.refute(refusal)

@@ -76,6 +76,15 @@ class Heap:
             self.written_at.setdefault(key, self.where())
         self.dirty.add(key)
 
+    def rewrite(self, obj: Any) -> None:
+        """Must be called before a container made during capture gets another form of what it holds already:
+        nobody sees that."""
+        key = id(obj)
+        if key not in self.dirty:
+            self.pristine.setdefault(key, contents_of(obj))
+            self.objects.setdefault(key, obj)
+            self.dirty.add(key)
+
     def _is_elsewhere(self, array: np.ndarray) -> bool:
         """Whether another array owns the memory. The array must not be a tensor's;
         one made during capture is the program's."""

@@ -156,7 +156,7 @@ def settled(m: Any, text: RtText) -> str:
         raise CaptureRefusal("a string that is known only at run time, used in this way",
                              "compare or index the numbers it is made of", kind="escape.str", because=text)
     number = text.parts[0].number
-    m.forbid_if_merged(number)
+    m.forbid_if_merged(number, decided=True)
     first, possible = _possible(m, number)
     if len(possible) > _FEW:
         raise CaptureRefusal(f"one of {len(possible)} strings, known only at run time, used in this way",
