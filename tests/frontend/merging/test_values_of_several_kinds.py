@@ -78,7 +78,8 @@ def test_a_join_of_tensors_fails_at_the_first_element_that_is_none():
     assert str(ours.value).splitlines()[0] in str(eager.value) or str(eager.value) in str(ours.value)
 
 
-@pytest.mark.parametrize("values", ["None, x * 2", "1, x * 2", "1, 2.5", "'a', None", "x * 2, x[0]", "True, 3", "'a', 'b'"])
+@pytest.mark.parametrize("values", ["None, x * 2", "1, x * 2", "1, 2.5", "'a', None",
+                                    "x * 2, x[0]", "True, 3", "'a', 'b'"])
 def test_of_all_kinds(made, values):
     """Looked at by operators, tests, calls, attributes and formats."""
     space = {"torch": torch}

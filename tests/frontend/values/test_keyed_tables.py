@@ -297,3 +297,32 @@ def asked_for_what_is_there(x):
 def test_a_method_that_no_polyfill_has_is_refused_and_not_missing():
     with pytest.raises(dycl.CompileError, match="dict_keys.isdisjoint of a value known only at run time"):
         dycl.compile(asked_for_what_is_there, (T(1, 2),))
+
+
+class Skim(torch.nn.Module):
+    """Reads on, or jumps, and counts how often it has been where."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.cell, self.jump = torch.nn.Embedding(9, 4), torch.nn.GRUCell(4, 4), torch.nn.Linear(4, 3)
+
+    def forward(self, ids):
+        h, at, since, seen = torch.zeros(1, 4), 0, 0, {}
+        while at < len(ids):
+            h = self.cell(self.embed(ids[at:at + 1]), h)
+            seen[at] = seen.get(at, 0) + 1
+            since += 1
+            if since == 2:
+                since, step = 0, self.jump(h).argmax(-1).item()
+                if step == 0:
+                    break
+                at += step
+            else:
+                at += 1
+        return len(seen), sum(seen.values()), h
+
+
+def test_look_ups_are_loops_where_paths_differ_in_the_number_of_keys():
+    torch.manual_seed(0)
+    inputs = [(torch.randint(0, 9, (8,)),) for _ in range(6)]
+    assert check(Skim().eval(), inputs).report()["blocks"] < 300  # 593 with a path for each number

@@ -435,3 +435,21 @@ class Objects(Beams):
 def test_hypotheses_as_objects():
     g = torch.Generator().manual_seed(0)
     check(Objects, [(torch.randn(1, WIDTH, generator=g) * (0.5 + i),) for i in range(12)], by_result=True)
+
+
+def sets_of_places(x):
+    found, n = [], 0
+    for row in x:
+        places = ()
+        for j in range(2):
+            if row[j] > 0:
+                places = places + (j,)
+        if places not in found:
+            found.append(places)
+        n += 1
+    return [len(p) for p in found], sum(sum(p) for p in found), n
+
+
+def test_tuples_of_different_lengths_may_be_empty():
+    shown = [T(1, -1, -1, -1, 1, 1), T(-1, -1, -1, -1, -1, -1), T(1, 1, -1, -1, -1, -1), T(-1, 1, 1, -1, 1, 1)]
+    check(sets_of_places, [(x.reshape(3, 2),) for x in shown], max_variants=1)

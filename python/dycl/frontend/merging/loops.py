@@ -83,7 +83,7 @@ class Loops:
             ends = (ends and f.instr.op in _RESUMING or f is state.frames[-1]) and f.info.leaves_loops(f.pc)
 
     def note_test(self, frame: Frame, value: Any) -> None:
-        if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value):
+        if not frame.loops or isinstance(value, RtScalar) or self.m.is_tensor(value) or _is_look_up(frame):
             return
         for header, (entry, _) in frame.loops.items():
             if entry is not None and not entry.static_test and frame.info.leaves_loop(frame.pc, header):
@@ -365,6 +365,13 @@ class Loops:
         heapq.heapify(m.ready)
         m.group[:] = [s for s in m.group if entry.token not in s.lineage]
         m.finished = [s for s in m.finished if entry.token not in s.lineage]
+
+
+def _is_look_up(frame: Frame) -> bool:
+    """One of our own loops over as many elements as the run has. What it asks of each (is this the key?) was answered
+    on a path of its own, and is known there: nothing that ends the loop."""
+    iterator = stand_in_of(frame.stack[0]) if frame.hidden and frame.stack else None
+    return iterator is not None and not iterator.ends_by_itself()
 
 
 def _is_plain(obj: Any) -> bool:

@@ -28,11 +28,13 @@ class ListUnifier:
     """The part of `Unifier` that lists of different lengths are about."""
 
     def _lengths_differ(self, a: Any, b: Any) -> bool:
-        """Two lists made during capture that may become one of a length known at run time."""
+        """Two lists made during capture that may become one of a length known at run time: where paths are many, where
+        they are references, and of tables, whose look-ups are loops over them."""
         if not (type(a) is list and type(b) is list and self.m.is_born(a) and self.m.is_born(b)):
             return False
         items = [self.m.heap.contents_in(state.overlay, x) for state, x in ((self.a, a), (self.b, b))]
-        return len(items[0]) != len(items[1]) and (self.widen or all(_are_references(x) for x in items))
+        return len(items[0]) != len(items[1]) and (
+            self.widen or a in self.m.columns or b in self.m.columns or all(_are_references(x) for x in items))
 
     def run_time_list(self, a: Any, b: Any) -> RtList:
         """Lists of different lengths, or one whose length is known at run time already."""

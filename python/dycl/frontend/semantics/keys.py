@@ -68,7 +68,7 @@ def any_key(m, key: Any, container: Any) -> Any:
     possible = None if own is None else own.possible_values(m)
     if possible is None:
         make_table(m, container, key)
-    m.forbid_if_merged(key)
+    m.forbid_if_merged(key, decided=True)
     if len(possible) > 1 and id(container) in m.birthplaces:
         m.with_chosen_keys.add(m.birthplaces[id(container)])
     for value in possible[:-1]:
@@ -146,12 +146,14 @@ def as_table(m, container: Any, factory: Any = None) -> Any:
         table = m.new(object.__new__(keyed_sets.RtSet))
         table.found, table.changes, table.finger = m.new(list(container)), 0, 0
         table.in_order, table.grown, table.history = all(map(hashes_alike, container)), True, None
+        m.columns[table.found] = None
         if m.assumptions.histories.holds():
             _keep_history(m, table, container)
         return table
     table = m.new(object.__new__(next(kind for cls, kind in _TABLES.items() if isinstance(container, cls))))
     table.kind, table.factory, table.removals = type(container), factory, 0
     table.found_keys, table.found_values = m.new(list(container)), m.new(list(container.values()))
+    m.columns[table.found_keys] = m.columns[table.found_values] = None
     return table
 
 

@@ -19,8 +19,8 @@ _MANY = 256  # paths for places of lists of numbers
 
 
 def one_kind(m: Any, items: Any) -> str | None:
-    """The kind of all numbers in a list, known or not; None: there is something else, or less than two."""
-    kinds = set(map(kind_of, items)) if 2 <= len(items) <= m.options.max_switch else set()
+    """The kind of all numbers in a list, known or not; None: there is something else, or nothing."""
+    kinds = set(map(kind_of, items)) if len(items) <= m.options.max_switch else set()
     if len(kinds) != 1 or any(type(x) is int and not -2**63 <= x < 2**63 for x in items):
         return None
     return kinds.pop()

@@ -200,8 +200,21 @@ def kind_of_items(m: Any, items: Any, look: Any = None) -> Any:
     """What all items have in common; None if nothing."""
     kind: Any = EMPTY
     for item in items:
-        kind = join(kind, kind_of_element(m, item, look))
-    return kind
+        kind = join(kind, _kind(m, item, look or m.contents_of))
+        if kind is None:
+            return None
+    return _with_leaves(kind)
+
+
+def kind_with(m: Any, kind: Any, item: Any) -> Any:
+    """What elements of a kind have in common with one more; None if nothing."""
+    return _with_leaves(join(kind, _kind(m, item, m.contents_of)))
+
+
+def _with_leaves(kind: Any) -> Any:
+    """None for one of which nothing would be stored: a list of them had no length. Empty tuples are such ones, but not
+    among tuples of numbers."""
+    return kind if kind is None or kind == EMPTY or leaf_types(kind) else None
 
 
 def kind_of_list(m: Any, x: Any) -> Any:

@@ -29,6 +29,7 @@ from .list_kinds import (
     keep_as_is,
     kind_of_element,
     kind_of_items,
+    kind_with,
     leaf_types,
     leaves,
 )
@@ -395,7 +396,7 @@ class Lists:
         return self.new([self._host("list.slice", [v, start, stop], v.type) for v in x.values], x.kind, x, x.frozen)
 
     def _columns(self, x: RtList, item: Any) -> list[Value]:
-        kind = join(x.kind, kind_of_element(self.m, item))
+        kind = kind_with(self.m, x.kind, item)
         self._check_kind(x, kind)
         return leaves(self.m, item, kind)
 
@@ -436,7 +437,7 @@ class Lists:
     def _install(self, x: RtList, values: list, item: Any) -> None:
         self.m.heap.touch(x)
         x.values = tuple(values)
-        x.kind = join(x.kind, kind_of_element(self.m, item))
+        x.kind = kind_with(self.m, x.kind, item)
         x.cells = x.cells | self._guarded(x, item)
 
     def _element(self, x: RtList, values: list[Value]) -> Any:
