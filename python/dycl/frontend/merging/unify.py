@@ -52,6 +52,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
         self.trial = trial  # the merged state is never run
         self.bounds = bounds  # keep the least value of integers and extents
         self.kinds = kinds  # values of different kinds may become one of which the run says its kind
+        self.several = kinds or bool(machine.assumptions.kinds.assumed)  # there may be such values
         self.ints = ints  # static integers that differ may become a runtime one
         self.a, self.b, self.block, self.widen = a, b, block, widen
         self.requests: list[tuple[Any, Any, Value]] = []  # (in a, in b, parameter)
@@ -218,7 +219,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.same_object(a) if self.deep else a
         if a is UNBOUND or b is UNBOUND or a is NULL or b is NULL:
             self.apart("defined in one state only")
-        if one_of.may_be(a) and one_of.may_be(b) and self._are_one_of(a, b):
+        if self.several and one_of.may_be(a) and one_of.may_be(b) and self._are_one_of(a, b):
             return one_of.met(self, a, b)
         if a is None or b is None:
             self.apart("None in one state, a value in the other")
