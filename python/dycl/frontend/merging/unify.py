@@ -219,7 +219,7 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
             return self.same_object(a) if self.deep else a
         if a is UNBOUND or b is UNBOUND or a is NULL or b is NULL:
             self.apart("defined in one state only")
-        if self.several and one_of.may_be(a) and one_of.may_be(b) and self._are_one_of(a, b):
+        if self.several and self._are_one_of(a, b):
             return one_of.met(self, a, b)
         if a is None or b is None:
             self.apart("None in one state, a value in the other")
@@ -233,6 +233,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
 
     def _are_one_of(self, a: Any, b: Any) -> bool:
         """Two values that become one of which the run says its kind: where paths are many, or if one is so already."""
+        if not (one_of.may_be(a) and one_of.may_be(b)):
+            return False
         known = one_of.is_one_of(a) or one_of.is_one_of(b)
         assumption = self.m.assumptions.kinds
         if assumption.refuted or self.inside_old or not (known or self.kinds and one_of.differ(self.m, a, b)):
