@@ -115,6 +115,17 @@ def test_a_loop_whose_tensor_grows_is_a_loop_where_layouts_matter():
     assert program.report()["blocks"] < 12
 
 
+def test_elements_of_lists_of_run_time_length_lie_as_they_do():
+    def f(x):
+        rows = []
+        for i in range(6):
+            if x[i % 2, i % 3] > i * 0.4:
+                rows.append((x * i).t())
+        return [y.stride() for y in rows], [y.is_contiguous() for y in rows]
+
+    check(f, M, max_variants=1)
+
+
 @pytest.mark.parametrize("one", [lambda place: place.reshape(1), lambda place: place.to(torch.int64).contiguous(),
                                  lambda place: place.long().to(torch.int32)], ids=["reshape", "contiguous", "dtype"])
 def test_writes_to_one_element_do_not_ask_how_tensors_lie(one, monkeypatch):

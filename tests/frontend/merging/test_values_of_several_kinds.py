@@ -149,6 +149,17 @@ def test_a_write_in_place_keeps_the_paths_apart(made):
     check(made, program, rows(12, 4), max_variants=1)
 
 
+@pytest.mark.parametrize("made_of", [lambda x: x.reshape(2, 2).t(), lambda x: x.expand(3, 4)])
+def test_a_program_may_ask_how_a_tensor_lies_in_memory(made, made_of):
+    def program(x):
+        y = made_of(x)
+        v = y if x[0] > 0 else None
+        w = y if x[1] > 0 else None
+        return v is None or v.stride(), v is None or v.is_contiguous(), w
+
+    check(made, program, [-torch.ones(4), *rows(12, 4)], max_variants=1)
+
+
 def test_native_code_meets_none_of_them(made):
     def program(x):
         v = 1 if x[0] > 0 else 2.5

@@ -47,6 +47,13 @@ class Layout:
         self.matters = True
         self.asked = self.asked or self._here()
 
+    def copied(self, tensor: torch.Tensor, asked: bool) -> bool:
+        """A contiguous copy, as in a list of run-time length, is to stand for the tensor. False: it cannot.
+        `asked`: an earlier attempt came upon a question how tensors lie."""
+        plain = is_plain(tensor)
+        self.lost = self.lost or not plain and not asked
+        return plain or not asked
+
     def made(self, tensor: torch.Tensor) -> None:
         """Out of extents alone."""
         self._new.add(tensor._dycl.cell)

@@ -95,6 +95,8 @@ def _kind(m: Any, x: Any, look: Any, depth: int = 0) -> Any:
         return ("const", x)
     if isinstance(x, torch.Tensor):
         handle = m.recorder.real.lift(x)
+        if not m.recorder.layout.copied(handle, m.assumptions.layout.holds()):
+            return None
         return ("tensor", m.recorder.type_of(handle), handle.device)
     if m.is_array(x) and x.scalar:
         return ("numpy", m.recorder.type_of(x.tensor), x.tensor.device)

@@ -105,10 +105,12 @@ def differ(m: Any, a: Any, b: Any) -> bool:
     """Of two such values: whether they cannot be one of one kind."""
     if type(a) is RtOneOf or type(b) is RtOneOf:
         return True
-    return _number(m, _kind(m, a)) != _number(m, _kind(m, b))
+    kind_a, kind_b = _kind(m, a), _kind(m, b)
+    return kind_a is not None and kind_b is not None and _number(m, kind_a) != _number(m, kind_b)
 
 
-def _kind(m: Any, x: Any) -> tuple:
+def _kind(m: Any, x: Any) -> Any:
+    """None: a copy cannot stand for it."""
     return ("const", x) if x is None or type(x) is str else kind_inside(m, x)
 
 
@@ -121,11 +123,14 @@ def _number(m: Any, kind: tuple) -> int:
     return numbers.setdefault(key, len(numbers))
 
 
-def _side(m: Any, x: Any) -> tuple[Any, dict, dict]:
+def _side(union: Any, x: Any) -> tuple[Any, dict, dict]:
     """(number of its kind, kinds, values) of what meets another value."""
+    m = union.m
     if type(x) is RtOneOf:
         return x.which, x.kinds, {k: _as_number(kind, x.values[k]) for k, kind in x.kinds.items()}
     kind = _kind(m, x)
+    if kind is None:
+        union.apart("tensors that lie in memory differently")
     k = _number(m, kind)
     return k, {k: kind}, {k: None if kind[0] == "const" else x}
 
@@ -137,7 +142,7 @@ def _as_number(kind: tuple, value: Value | None) -> Any:
 def met(union: Any, a: Any, b: Any) -> RtOneOf:
     """The value that is a in one state and b in the other."""
     m = union.m
-    (which_a, kinds_a, values_a), (which_b, kinds_b, values_b) = _side(m, a), _side(m, b)
+    (which_a, kinds_a, values_a), (which_b, kinds_b, values_b) = _side(union, a), _side(union, b)
     kinds: dict[int, Any] = {**kinds_b, **kinds_a}
     for k in kinds_a.keys() & kinds_b.keys():
         kinds[k] = join(kinds_a[k], kinds_b[k])
