@@ -253,6 +253,15 @@ def test_differences_of_order_nought_leave_out_what_is_put_around():
         dycl.compile(lambda x: torch.diff(x, -1), (x,), dynamic_dims={"x": {0: "n"}})(x)
 
 
+def test_differences_of_nothing_are_nothing():
+    def program(x):
+        return [torch.diff(x[x > 0], order) for order in (1, 2, 3)]
+
+    compiled = dycl.compile(program, (torch.tensor([1.0, 2.0, 4.0, -1.0]),))
+    for given in ([-1.0, -2.0, -3.0, 0.0], [1.0, -2.0, -3.0, 0.0], [1.0, 3.0, 2.0, 5.0]):
+        torch.testing.assert_close(compiled(torch.tensor(given)), program(torch.tensor(given)))
+
+
 def test_a_copy_without_dims_of_one_is_not_taken_for_one_with_them():
     program = dycl.compile(lambda x: torch.squeeze_copy(x, 0) if x.sum() > 0 else x, (torch.ones(3, 2),),
                            dynamic_dims={"x": {0: "n"}})

@@ -94,7 +94,9 @@ def diff(recorder, input, n=1, dim=-1, prepend=None, append=None, out=None) -> A
             return input.clone()  # without the two others
         x = torch.cat([t for t in (prepend, input, append) if t is not None], dim)
         for _ in range(n):
-            later, earlier = x.narrow(dim, 1, x.shape[dim] - 1), x.narrow(dim, 0, x.shape[dim] - 1)
+            size = x.shape[dim]
+            rest = size - 1 if isinstance(size, int) and size > 0 else torch.sym_max(size - 1, 0)  # of nothing: nothing
+            later, earlier = x.narrow(dim, size - rest, rest), x.narrow(dim, 0, rest)
             x = torch.logical_xor(later, earlier) if x.dtype == torch.bool else later - earlier
         return x
 
