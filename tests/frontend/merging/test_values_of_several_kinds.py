@@ -60,6 +60,21 @@ def test_places_known_only_at_run_time(made):
     check(made, program, rows(40, 4), blocks=200)
 
 
+@pytest.mark.parametrize("copied", [lambda found: [*found], list, tuple, lambda found: found[:]])
+def test_a_copy_of_a_list_looks_at_none_of_its_elements(made, copied):
+    def program(x):
+        found = [None] * 7
+        for i in range(7):
+            if x[i] > 0:
+                found[i] = x[i] * 2
+        total = 0
+        for one in copied(found):
+            total = total if one is None else total + one
+        return total
+
+    check(made, program, rows(20, 7), blocks=100)  # 2**7 paths
+
+
 def test_a_join_of_tensors_fails_at_the_first_element_that_is_none():
     def program(x):
         found = [None] * 6

@@ -23,10 +23,10 @@ _NONE = {"BUILD_TUPLE", "BUILD_LIST", "BUILD_CONST_KEY_MAP", "FOR_ITER", "YIELD_
          "MAKE_FUNCTION", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "JUMP_FORWARD", "JUMP_BACKWARD", "LIST_TO_TUPLE"}
 # operands that are looked at, from the uppermost; not what they hold
 _SHALLOW = {"BINARY_SUBSCR": 2, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "UNPACK_EX": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1,
-            "IS_OP": 2, "DELETE_SUBSCR": 2, "BUILD_SLICE": 3, "UNARY_NOT": 1, "UNARY_NEGATIVE": 1, "UNARY_POSITIVE": 1,
-            "UNARY_INVERT": 1}
+            "LIST_EXTEND": 1, "IS_OP": 2, "DELETE_SUBSCR": 2, "BUILD_SLICE": 3, "UNARY_NOT": 1, "UNARY_NEGATIVE": 1,
+            "UNARY_POSITIVE": 1, "UNARY_INVERT": 1}
 _DEEPLY = {"BINARY_OP": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2}
-_SHALLOW_CALLS = (len, isinstance, enumerate, zip, reversed, iter, type)
+_SHALLOW_CALLS = (len, isinstance, enumerate, zip, reversed, iter, type, list, tuple)
 _JOINS = (torch.stack, torch.cat, torch.concat, torch.concatenate)
 
 
