@@ -117,3 +117,16 @@ def test_deques():
         return list(one), list(two)
 
     check(f, INPUTS)
+
+
+def test_elements_are_looked_for_among_what_the_run_knows():
+    def f(x):
+        n = int(x.sum())
+        pair, line = (x.sum().item(), None, n, 3), collections.deque([x.sum().item(), None, n])
+        try:
+            place = pair[2:].index(2)
+        except ValueError as error:
+            place = str(error)
+        return pair.count(None), pair.count(3), pair.index(None), place, None in line, 3 in line, n not in line
+
+    check(f, INPUTS, by_result=True)

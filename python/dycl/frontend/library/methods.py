@@ -484,7 +484,8 @@ def _keep_arguments(m, s, error, args, kwargs):
 _LOCK = {"acquire": lambda m, s, lock, args, kwargs: True, "__enter__": lambda m, s, lock, args, kwargs: True,
          "release": lambda m, s, lock, args, kwargs: None, "__exit__": lambda m, s, lock, args, kwargs: None}
 _METHODS: dict[type, dict] = {
-    list: _LIST, dict: _DICT, set: _SET, collections.deque: _DEQUE,
+    list: _LIST, tuple: {name: _by_equality(getattr(tuple, name)) for name in ("count", "index")}, dict: _DICT,
+    set: _SET, collections.deque: _DEQUE,
     array.array: dict.fromkeys(("append", "extend", "fromlist", "insert", "pop", "remove", "reverse"),
                                _array_from_outside),
     BaseException: {"__init__": _keep_arguments},

@@ -508,7 +508,7 @@ def contains_not(method, container, item):
     return not method(container, item)
 
 
-@substitutes(list.index, tuple.index, when=on_request)
+@substitutes(list.index, when=on_request)
 def list_index(items, item, start=0, stop=None):
     n = len(items)
     stop = n if stop is None else min(stop, n) if stop >= 0 else stop + n
@@ -516,6 +516,14 @@ def list_index(items, item, start=0, stop=None):
         if same(items[i], item) or items[i] == item:
             return i
     raise ValueError(f"{item!r} is not in list")
+
+
+@substitutes(tuple.index, when=on_request)
+def tuple_index(items, item, start=0, stop=None):
+    try:
+        return list_index(items, item, start, stop)
+    except ValueError:
+        raise ValueError("tuple.index(x): x not in tuple") from None
 
 
 @substitutes(deque.index, when=on_request)

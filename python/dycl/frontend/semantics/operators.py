@@ -268,7 +268,8 @@ def _is_key(m: Interpreter, container: Any, item: Any) -> bool:
 
 def _one_by_one(m: Interpreter, container: Any, item: Any) -> bool:
     """Whether `in` compares with what an interpreted iteration gives."""
-    if isinstance(container, (list, tuple, range)):
-        return m.has_runtime((item, container)) or python_method(item, "__eq__") is not None
+    if isinstance(container, (list, tuple, range, collections.deque)):
+        held = tuple(container) if isinstance(container, collections.deque) else container
+        return m.has_runtime((item, held)) or python_method(item, "__eq__") is not None
     return not isinstance(container, (dict, set, frozenset, str, bytes)) and (
         python_method(container, "__iter__") is not None or not hasattr(type(container), "__contains__"))
