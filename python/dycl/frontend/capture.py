@@ -140,6 +140,10 @@ def _check_example(outputs: Outputs) -> None:
 def _check_layout(machine: Machine) -> None:
     """A program that asks how tensors lie in memory must be told so on each path."""
     layout = machine.recorder.layout
+    if layout.offset_matters and layout.beginning_lost:
+        raise CaptureRefusal("the model asks where a tensor begins in its memory (storage_offset), and that is known "
+                             "only at run time", "call clone() before", span=layout.asked or machine.left,
+                             kind="tensor.layout")
     if not (layout.matters or layout.offset_matters) or not layout.lost:
         return
     if machine.assumptions.layout.holds():

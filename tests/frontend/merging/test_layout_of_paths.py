@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+import dycl
 from dycl.frontend.recording.memory_layout import ASKS, ASKS_OFFSET, MAY_COPY, Layout
+from tests.frontend.support.compare import differences
 from tests.frontend.support.harness import Cases, I, T, check
 
 case = Cases()
@@ -124,6 +126,37 @@ def test_elements_of_lists_of_run_time_length_lie_as_they_do():
         return [y.stride() for y in rows], [y.is_contiguous() for y in rows]
 
     check(f, M, max_variants=1)
+
+
+def a_part_or_a_copy(x):
+    y = x[1] if x[0, 1] > 0 else x[0] * 2
+    return y.storage_offset()
+
+
+def a_part_or_nothing(x):
+    y = x[1] if x[0, 1] > 0 else None
+    z = y if x[0, 0] > 0 else None
+    return z, None if y is None else y.storage_offset()
+
+
+def parts_in_a_list(x):
+    rows = []
+    for i in range(6):
+        if x[i % 2, i % 3] > i * 0.4:
+            rows.append(x[1])
+    return [y.storage_offset() for y in rows]
+
+
+@pytest.mark.parametrize("f", [a_part_or_a_copy, a_part_or_nothing, parts_in_a_list])
+def test_where_a_tensor_begins_is_refused_or_right(f):
+    inputs = [M[1], M[0], M[2]]
+    try:
+        program = dycl.compile(f, (inputs[0],), max_variants=1)
+    except dycl.CompileError as error:
+        assert "storage_offset" in str(error)
+        return
+    for x in inputs:
+        assert not differences(f(x), program(x), "result")
 
 
 @pytest.mark.parametrize("one", [lambda place: place.reshape(1), lambda place: place.to(torch.int64).contiguous(),

@@ -364,6 +364,8 @@ class Unifier(ObjectUnifier, ListUnifier, AliasUnifier):
     def _merged_tensor(self, ha: Any, hb: Any, dims: tuple) -> torch.Tensor:
         """A parameter of the block that is one tensor or the other."""
         recorder, info = self.m.recorder, ha._dycl
+        if not self.trial:
+            recorder.layout.lose_beginning(ha, hb)
         type_ = TensorType(ha.dtype,
                            tuple(None if isinstance(d, Extent) else recorder.symbols.dim_type(d) for d in dims))
         param = Value(type_, self.block, info.cell.value.hint if info.parent is None else "")

@@ -26,6 +26,7 @@ class Layout:
         self.asked: Span | None = None  # where it began to matter
         self._here = here
         self.lost = False  # states met whose tensors lie in memory differently, or otherwise than the merged one
+        self.beginning_lost = False  # so were some that do not begin their memory
         self._cells: set[Cell] = set()  # storages that are one in some layouts and two in others
         self._new: set[Cell] = set()  # storages that lie as they do whatever the arguments are
 
@@ -52,7 +53,13 @@ class Layout:
         `asked`: an earlier attempt came upon a question how tensors lie."""
         plain = is_plain(tensor)
         self.lost = self.lost or not plain and not asked
+        self.lose_beginning(tensor)
         return plain or not asked
+
+    def lose_beginning(self, *tensors: torch.Tensor) -> None:
+        """A tensor that begins its memory is to stand for them."""
+        self.beginning_lost = self.beginning_lost or any(
+            type(offset) is not int or offset != 0 for offset in (x.storage_offset() for x in tensors))
 
     def made(self, tensor: torch.Tensor) -> None:
         """Out of extents alone."""
