@@ -184,6 +184,24 @@ def test_native_code_meets_none_of_them(made):
     check(made, program, rows(12, 4), max_variants=1)
 
 
+def test_lists_that_hold_each_other_hold_them(made):
+    def program(x):
+        parent = [None, None, None]
+        child = [None, parent, parent]
+        parent[1:] = [child, child]
+        for i in range(2):
+            if x[i] > 0:
+                (parent, child)[i][0] = x[i] * 2
+        return parent
+
+    compiled = dycl.compile(program, (torch.ones(2),), max_variants=1)
+    assert made
+    for x in (torch.ones(2), -torch.ones(2), torch.tensor([1.0, -1.0]), torch.tensor([-1.0, 1.0])):
+        ours, eager = compiled(x), program(x)
+        assert ours[1] is ours[2] and ours[1][1] is ours
+        assert not differences([eager[0], eager[1][0]], [ours[0], ours[1][0]], "result")
+
+
 def test_between_calls_only_what_it_is_is_kept():
     class Model(torch.nn.Module):
         def __init__(self):

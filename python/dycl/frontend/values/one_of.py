@@ -175,27 +175,32 @@ def _value(union: Any, kind: tuple, a: Any, b: Any) -> Value | None:
 
 def holds_any(tree: Any, depth: int) -> bool:
     """Whether there is one among what lists, tuples and dicts hold."""
-    return any(type(x) is RtOneOf for x in _inside(tree, depth))
+    return any(type(x) is RtOneOf for x in _inside(tree, depth, set()))
 
 
-def _inside(tree: Any, depth: int) -> Iterator:
+def _inside(tree: Any, depth: int, seen: set) -> Iterator:
+    """`seen`: ids of lists and dicts, which may hold each other."""
     yield tree
-    if depth and type(tree) in (list, tuple, dict):
+    if depth and type(tree) in (list, tuple, dict) and id(tree) not in seen:
+        if type(tree) is not tuple:
+            seen.add(id(tree))
         for x in tree.values() if type(tree) is dict else tree:
-            yield from _inside(x, depth - 1)
+            yield from _inside(x, depth - 1, seen)
 
 
-def settled_inside(m: Any, tree: Any, depth: int) -> Any:
+def settled_inside(m: Any, tree: Any, depth: int, seen: set | None = None) -> Any:
     """The same with what it holds settled; lists and dicts stay the objects that they are."""
     if type(tree) is RtOneOf:
         return tree.settled(m)
-    if not holds_any(tree, depth):
+    seen = set() if seen is None else seen
+    if id(tree) in seen or not holds_any(tree, depth):
         return tree
     if isinstance(tree, tuple):
-        return tuple.__new__(type(tree), [settled_inside(m, x, depth - 1) for x in tree])
+        return tuple.__new__(type(tree), [settled_inside(m, x, depth - 1, seen) for x in tree])
+    seen.add(id(tree))
     places = list(tree) if type(tree) is dict else range(len(tree))
     for k in places:
-        x = settled_inside(m, tree[k], depth - 1)
+        x = settled_inside(m, tree[k], depth - 1, seen)
         if x is not tree[k]:
             m.heap.rewrite(tree)
             tree[k] = x
