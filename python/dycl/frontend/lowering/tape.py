@@ -23,7 +23,7 @@ from onnx.shape_inference import infer_node_outputs
 
 from ... import dtypes
 from ...dtypes import own_name
-from . import linear_algebra_ops, ort_kernels
+from . import double_precision, linear_algebra_ops, ort_kernels
 
 OPSET = 23
 
@@ -76,6 +76,7 @@ class Sym(ir.Value):
         )
         self.tape, self.index, self.torch_dtype, self.const = tape, index, dtype, const
         self.bits: int | None = None  # its integers are known to be in 0..2**bits - 1
+        self.exact: float | None = None  # the number of Python's that it is, before it was rounded to float32
         self.dims: tuple | None = None if shape is None else tuple(shape)
         if const is not None and const.numel() <= _LARGEST_FOLD and const.dtype != torch.bfloat16:
             self.const_value = ir.tensor(const.numpy())
@@ -226,9 +227,12 @@ class Tape:
         return sym
 
     def constant(self, value: Any, dtype: torch.dtype | None = None) -> Sym:
-        """A constant from a number, (nested) list, numpy array or tensor."""
+        """A constant from a number, (nested) list, numpy array or tensor. A float without a dtype is of float32, unless
+        it is cast to float64: then it is what it was."""
         tensor = _as_tensor(value, dtype)
+        exact = value if dtype is None and type(value) is float else None
         key = (
+            exact,
             tensor.dtype,
             tuple(tensor.shape),
             tensor.view(torch.uint8).numpy().tobytes()
@@ -238,6 +242,7 @@ class Tape:
         sym = self._constants.get(key)
         if sym is None:
             sym = self._constants[key] = self.new(tensor.dtype, tuple(tensor.shape), tensor)
+            sym.exact = exact
         return sym
 
     def ints(self, values: Sequence[Any] | Any) -> Sym:
@@ -259,7 +264,8 @@ class Tape:
         if x.torch_dtype == dtype:
             return x
         if x.const is not None:
-            return self.constant(x.const.to(dtype))
+            exact = x.exact if dtype == torch.float64 else None
+            return self.constant(x.const.to(dtype) if exact is None else exact, dtype)
         return self.op("Cast", x, to=onnx_code(dtype))
 
     # ---- ops -------------------------------------------------------------------------------
@@ -281,12 +287,14 @@ class Tape:
         return results[0] if n == 1 else results
 
     def _detour(self, schema, operands, attrs, n) -> list[Sym] | None:
-        """The op computed in another dtype, there and back, if the engine has no kernel for this one."""
+        """The op in another dtype, there and back, or made of other ops, if the engine has no kernel for this one."""
         formals = [schema.inputs[min(i, len(schema.inputs) - 1)] for i in range(len(operands))]
         through: dict[str, tuple[torch.dtype, torch.dtype]] = {}
         for formal, x in zip(formals, operands):
             if x is not None and not ort_kernels.has_kernel(schema.name, formal.type_str, x.torch_dtype):
                 other = ort_kernels.detour(schema.name, formal.type_str, x.torch_dtype)
+                if other is None and x.torch_dtype == torch.float64 and schema.name in double_precision.COMPOSED:
+                    return [double_precision.composed(self, schema.name, operands, attrs)]
                 if other is None:
                     raise ConversionError(
                         f"there is no kernel of {schema.name} for {own_name(x.torch_dtype)}"
@@ -374,7 +382,6 @@ class Tape:
         dtype = {
             "value_int": torch.int64,
             "value_ints": torch.int64,
-            "value_float": torch.float32,
             "value_floats": torch.float32,
         }
         return self.constant(value, dtype.get(kind))

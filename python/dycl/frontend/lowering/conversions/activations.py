@@ -87,6 +87,20 @@ def celu(t, self, alpha=1.0):
     return t.op("Where", t.op("Greater", x, t.constant(0.0, x.torch_dtype)), x, t.op("Mul", below, alpha))
 
 
+@converts("elu", single=True)
+def elu(t, self, alpha=1.0, scale=1.0, input_scale=1.0):
+    """`input_scale` is for what is negative alone."""
+    x = t.cast(self, t.outputs[0][0])
+    alpha, scale, input_scale = (float(static(n, "the slope")) for n in (alpha, scale, input_scale))
+    if input_scale == 1.0:
+        bent = t.op("Elu", x, alpha=alpha)
+    else:
+        zero = t.constant(0.0, x.torch_dtype)
+        below = t.op("Elu", t.op("Mul", t.op("Min", x, zero), t.constant(input_scale, x.torch_dtype)), alpha=alpha)
+        bent = t.op("Where", t.op("Greater", x, zero), x, below)
+    return bent if scale == 1.0 else t.op("Mul", bent, t.constant(scale, x.torch_dtype))
+
+
 @converts("leaky_relu")
 def leaky_relu(t, self, negative_slope=0.01):
     if isinstance(negative_slope, Sym):

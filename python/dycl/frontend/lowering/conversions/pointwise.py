@@ -11,6 +11,7 @@ import math
 
 import torch
 
+from .. import double_precision
 from ..registry import CONVERSIONS, HALVES, converts, in_single_precision
 from ..tape import ConversionError, Sym, Tape
 
@@ -586,6 +587,28 @@ for _name in ("neg exp log sqrt sin cos tan asin acos atan sinh cosh tanh asinh 
     converts(_name)(_unary(_name.capitalize()))
 converts("special_erf")(_unary("Erf"))
 converts("special_expit")(_unary("Sigmoid"))
+
+
+@converts("erfc", "special_erfc")
+def erfc(t, self):
+    """With 64 bits whatever the dtype: 1 - erf(x) would lose all digits of what is far from 0."""
+    x = t.cast(t.cast(self, t.outputs[0][0]), torch.float64)
+    return t.cast(double_precision.erfc(t, x), t.outputs[0][0])
+
+
+@converts("deg2rad")
+def deg2rad(t, self):
+    return _times(t, self, math.pi / 180)
+
+
+@converts("rad2deg")
+def rad2deg(t, self):
+    return _times(t, self, 180 / math.pi)
+
+
+def _times(t, self, factor: float):
+    x = t.cast(self, t.outputs[0][0])
+    return t.op("Mul", x, scalar_as(t, factor, x.torch_dtype))
 
 
 def _rounding(name: str):
