@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from tests.frontend.support.harness import check
 from tests.frontend.support.lowering_harness import check_op
@@ -67,3 +68,46 @@ def test_a_solver_in_double_precision():
         return torch.atan(math.sqrt(1.3 / 0.7) * torch.tan(anomaly / 2)) * 2, F.softplus(anomaly), steps
 
     check(program, [(torch.tensor(v, dtype=torch.float64),) for v in ([0.5, 1.0], [3.0, -2.0], [0.0, 0.0])])
+
+
+LAYERS = {
+    "conv1d": (lambda: nn.Conv1d(3, 4, 3, padding=1), (2, 3, 9)),
+    "conv2d": (lambda: nn.Conv2d(3, 4, (3, 2), stride=2, padding=1, bias=False), (2, 3, 9, 8)),
+    "groups": (lambda: nn.Conv2d(4, 6, 3, groups=2, dilation=2), (1, 4, 9, 9)),
+    "same": (lambda: nn.Conv2d(3, 4, 4, padding="same"), (3, 7, 5)),
+    "average": (lambda: nn.AvgPool2d(3, 2, 1), (2, 3, 8, 9)),
+    "average_inside": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 3, 8, 9)),
+    "instance_norm": (lambda: nn.InstanceNorm2d(3, affine=True), (2, 3, 5, 4)),
+    "group_norm": (lambda: nn.GroupNorm(2, 4), (2, 4, 5)),
+    "hardswish": (lambda: nn.Hardswish(), (9,)),
+    "lstm": (lambda: nn.LSTM(3, 4, 2, bidirectional=True), (5, 2, 3)),
+    "gru": (lambda: nn.GRU(3, 4, batch_first=True), (2, 5, 3)),
+    "rnn": (lambda: nn.RNN(3, 4), (5, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    make, shape = LAYERS[name]
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.layer = make().double().eval()
+
+        def forward(self, x):
+            if x.sum() > 0:
+                return self.layer(x)
+            return self.layer(x * 2)
+
+    torch.manual_seed(1)
+    x = torch.randn(shape, dtype=torch.float64)
+    check(Model, [(x - x.mean() + 1,), (x - x.mean() - 1,)], rtol=1e-12, atol=1e-13)
+
+
+def test_convolutions_of_extents_known_only_at_run_time():
+    torch.manual_seed(0)
+    images, weight, bias = torch.randn(2, 3, 7, 6), torch.randn(4, 3, 3, 3), torch.randn(4)
+    check_op(aten.convolution.default, images.double(), weight.double(), bias.double(), [2, 1], [1, 0], [1, 1], False,
+             [0, 0], 1, unknown=True, rtol=1e-12, atol=1e-13)

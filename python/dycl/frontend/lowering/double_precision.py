@@ -9,8 +9,11 @@ conversions that need its small values.
 
 from __future__ import annotations
 
+import functools
+import inspect
+import itertools
 import math
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import torch
 
@@ -29,6 +32,7 @@ _TAIL = (
     -7.754400208831351e-10, -6.318088340886684e-11, 2.86879501093067e-11, 1.9455868545777347e-13,
     -9.65469674843344e-13, 3.25254814814874e-14, 3.3478119482868056e-14, -1.864562880419313e-15,
     -1.2507950530688648e-15, 7.418235256624044e-17, 5.068148904796111e-17)
+_ALL = 2**63 - 1  # as the end of a slice
 _BEYOND = 30.0  # erfc of more is 0
 _SERIES = tuple((-1) ** n * 2 / math.sqrt(math.pi) / (math.factorial(n) * (2 * n + 1)) for n in range(13))
 
@@ -79,6 +83,7 @@ class _Double:
 def _odd(function: Callable[[_Double], _Double]) -> Callable[[_Double], _Double]:
     """A function of x from that of |x|."""
 
+    @functools.wraps(function)
     def whole(x: _Double) -> _Double:
         size = function(x.op("Abs"))
         return x.where(x.equals(0.0), (-size).where(x < 0.0, size))
@@ -223,12 +228,89 @@ def _hard_sigmoid(x: _Double, alpha: float = 0.2, beta: float = 0.5) -> _Double:
     return line.number(0.0).where(line < 0.0, line.number(1.0).where(line > 1.0, line))
 
 
+def _hard_swish(x: _Double) -> _Double:
+    return x * _hard_sigmoid(x, 1.0 / 6.0, 0.5)
+
+
+def _instance_norm(x: _Double, scale: _Double, shift: _Double, epsilon: float = 1e-5) -> _Double:
+    t, places = x.t, list(range(2, x.sym.rank))
+    along = t.ints([-1, *(1 for _ in places)])
+    mean = _Double(t, t.op("ReduceMean", x.sym, t.ints(places)))
+    apart = x - mean
+    variance = _Double(t, t.op("ReduceMean", (apart * apart).sym, t.ints(places)))
+    normal = apart / (variance + epsilon).op("Sqrt")
+    return normal * _Double(t, t.op("Reshape", scale.sym, along)) + _Double(t, t.op("Reshape", shift.sym, along))
+
+
+def _shifted(x: _Double, kernel_shape: Sequence[int], strides: Sequence[int], pads: Sequence[int],
+             dilations: Sequence[int]) -> list:
+    """What each place of the kernel meets, in the order of its places: a tensor of the result's extents for each."""
+    t, n = x.t, len(kernel_shape)
+    padded = x.sym
+    if any(pads):
+        padded = t.op("Pad", padded, t.ints([0, 0, *pads[:n], 0, 0, *pads[n:]]), t.constant(0.0, torch.float64))
+    axes, steps = t.ints(list(range(2, 2 + n))), t.ints(list(strides))
+    found = []
+    for place in itertools.product(*map(range, kernel_shape)):
+        starts = [k * d for k, d in zip(place, dilations)]
+        rests = [(size - 1 - k) * d for size, k, d in zip(kernel_shape, place, dilations)]
+        ends = [-rest if rest else _ALL for rest in rests]
+        found.append(t.op("Slice", padded, t.ints(starts), t.ints(ends), axes, steps))
+    return found
+
+
+def _conv(x: _Double, weight: _Double, bias: _Double | None = None, *, kernel_shape: Sequence[int],
+          strides: Sequence[int] = (), pads: Sequence[int] = (), dilations: Sequence[int] = (),
+          group: int = 1) -> _Double:
+    """A product of matrices for each place of the kernel."""
+    t, n = x.t, len(kernel_shape)
+    inputs = weight.sym.dims[1]
+    parts = _shifted(x, kernel_shape, strides or [1] * n, pads or [0] * 2 * n, dilations or [1] * n)
+    places = t.op("Reshape", weight.sym, t.ints([group, -1, inputs, math.prod(kernel_shape)]))
+    total = None
+    for k, part in enumerate(parts):
+        matrix = t.op("Gather", places, t.constant(k, torch.int64), axis=3)
+        columns = t.op("Reshape", part, t.ints([0, group, inputs, -1]))
+        product = t.op("MatMul", matrix, columns)
+        total = product if total is None else t.op("Add", total, product)
+    extents = t.op("Shape", parts[0])
+    shape = t.op("Concat", t.op("Slice", extents, t.ints([0]), t.ints([1])), t.ints([-1]),
+                 t.op("Slice", extents, t.ints([2]), t.ints([_ALL])), axis=0)
+    result = _Double(t, t.op("Reshape", total, shape))
+    return result if bias is None else result + _Double(t, t.op("Reshape", bias.sym, t.ints([-1] + [1] * n)))
+
+
+def _average_pool(x: _Double, *, kernel_shape: Sequence[int], strides: Sequence[int] = (), pads: Sequence[int] = (),
+                  count_include_pad: int = 0) -> _Double:
+    n = len(kernel_shape)
+    window = (kernel_shape, strides or [1] * n, pads or [0] * 2 * n, [1] * n)
+
+    def sum_of(operand: _Double) -> _Double:
+        first, *others = (_Double(x.t, part) for part in _shifted(operand, *window))
+        return functools.reduce(_Double.__add__, others, first)
+
+    if count_include_pad or not any(pads):
+        return sum_of(x) / float(math.prod(kernel_shape))
+    ones = _Double(x.t, x.t.op("Expand", x.number(1.0).sym, x.t.op("Shape", x.sym)))
+    return sum_of(x) / sum_of(ones)
+
+
 COMPOSED: dict[str, Callable] = {
-    "Acos": _acos, "Acosh": _acosh, "Asin": _asin, "Asinh": _asinh, "Atan": _atan, "Atanh": _atanh, "Cosh": _cosh,
-    "Elu": _elu, "Erf": _erf, "Gelu": _gelu, "HardSigmoid": _hard_sigmoid, "LeakyRelu": _leaky_relu, "Mish": _mish,
-    "PRelu": _prelu, "Sinh": _sinh, "Softplus": _softplus, "Tan": _tan,
+    "Acos": _acos, "Acosh": _acosh, "Asin": _asin, "Asinh": _asinh, "Atan": _atan, "Atanh": _atanh,
+    "AveragePool": _average_pool, "Conv": _conv, "Cosh": _cosh, "Elu": _elu, "Erf": _erf, "Gelu": _gelu,
+    "HardSigmoid": _hard_sigmoid, "HardSwish": _hard_swish, "InstanceNormalization": _instance_norm,
+    "LeakyRelu": _leaky_relu, "Mish": _mish, "PRelu": _prelu, "Sinh": _sinh, "Softplus": _softplus, "Tan": _tan,
 }
 
 
 def composed(t: Any, name: str, operands: list, attrs: dict) -> Any:
-    return COMPOSED[name](*(_Double(t, x) for x in operands), **attrs).sym
+    """The op over tensors of float64; None if there is none of them, or none that takes these attributes."""
+    function = COMPOSED.get(name)
+    if function is None:
+        return None
+    given = [None if x is None else _Double(t, x) for x in operands]
+    try:
+        inspect.signature(function).bind(*given, **attrs)
+    except TypeError:
+        return None
+    return function(*given, **attrs).sym

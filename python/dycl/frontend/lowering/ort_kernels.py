@@ -28,12 +28,12 @@ _NAMES = {
 _ALL_BUT_HALVES = "f32 f64 i8 i16 i32 i64 u8 u16 u32 u64"
 _TABLE = {  # (type parameter of the op's schema, dtypes with kernels): ops
     ("T", "f32"): "Acos Acosh Asin Asinh Atan Atanh AveragePool Col2Im Conv ConvTranspose Cosh Det Elu Erf Gelu "
-    "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Mish InstanceNormalization LRN LeakyRelu LpPool PRelu RNN "
-    "Selu Sinh Softplus Softsign Tan ThresholdedRelu",
+    "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Mish InstanceNormalization LRN LSTM GRU LeakyRelu LpPool "
+    "PRelu RNN Selu Sinh Softplus Softsign Tan ThresholdedRelu",
     (
         "T",
         "f32 f64",
-    ): "BatchNormalization Ceil Cos DeformConv Exp Floor GRU Gemm LSTM LayerNormalization Log LogSoftmax "
+    ): "BatchNormalization Ceil Cos DeformConv Exp Floor Gemm LayerNormalization Log LogSoftmax "
     "LpNormalization Reciprocal Sigmoid Sin Softmax Sqrt Sum Tanh GroupNormalization",
     ("T", "f32 f64 f16"): "RMSNormalization Round",
     ("T", f"{_ALL_BUT_HALVES} f16"): "Mod",

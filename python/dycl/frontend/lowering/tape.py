@@ -293,8 +293,10 @@ class Tape:
         for formal, x in zip(formals, operands):
             if x is not None and not ort_kernels.has_kernel(schema.name, formal.type_str, x.torch_dtype):
                 other = ort_kernels.detour(schema.name, formal.type_str, x.torch_dtype)
-                if other is None and x.torch_dtype == torch.float64 and schema.name in double_precision.COMPOSED:
-                    return [double_precision.composed(self, schema.name, operands, attrs)]
+                if other is None and x.torch_dtype == torch.float64:
+                    made = double_precision.composed(self, schema.name, operands, attrs)
+                    if made is not None:
+                        return [made]
                 if other is None:
                     raise ConversionError(
                         f"there is no kernel of {schema.name} for {own_name(x.torch_dtype)}"

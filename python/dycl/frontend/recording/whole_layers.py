@@ -21,6 +21,7 @@ from .whole_layer_shapes import symbolic_result
 
 aten = torch.ops.aten
 _PACKETS = {"__matmul__": "matmul"}
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 def record_whole(recorder, name: str, args: tuple, kwargs: dict) -> Any:
@@ -54,6 +55,8 @@ def _resolved(name: str, args: tuple, kwargs: dict) -> tuple | None:
         return None
     if name == "scaled_dot_product_attention" and arguments["dropout_p"]:
         return None  # eager draws, in the order of its parts
+    if name in _RECURRENT and args[0].dtype == torch.float64:
+        return None  # no engine has a kernel; torch's own parts are steps
     return op, *_canonical(op, arguments)
 
 

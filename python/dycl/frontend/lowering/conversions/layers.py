@@ -131,9 +131,7 @@ def _conv(t, name, input, weight, bias, n, **attrs):
     dtype = input.torch_dtype
     if not input.is_float:
         raise ConversionError("a convolution of integers")
-    if dtype != torch.float32:  # ONNX Runtime's CPU kernels know f32 alone; f64 would lose digits
-        if dtype == torch.float64:
-            raise ConversionError("a convolution in float64")
+    if dtype in _HALVES:  # ONNX Runtime's CPU kernels know f32 alone
         operands = [t.cast(x, torch.float32) for x in operands]
     single = input.rank == n + 1
     if single:
