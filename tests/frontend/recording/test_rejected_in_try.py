@@ -9,6 +9,7 @@ import dycl
 from dycl.frontend.recording.inplace import CONVERT_OUT
 from tests.frontend.support.harness import T, check
 
+nn = torch.nn.functional
 INPUTS = [T(2, 0.5, 3), T(-1, 2.5, 0), T(0, -1.5, 1), T(5, 3, -4), T(1, float("inf"), 100)]
 BYTES = torch.tensor([1, 1, 1], dtype=torch.uint8)
 
@@ -117,3 +118,67 @@ def test_out_of_another_dtype(name):
 def test_out_of_the_dtype_of_the_result():
     into = lambda n, k, f, x: torch.aminmax(x, out=(torch.zeros(()), torch.zeros(())))  # noqa: E731
     check(_tried(into), [(x,) for x in INPUTS], paths=1)
+
+
+def I(*values):
+    return torch.tensor(values)
+
+
+OUTSIDE = {  # places that are known and that the tensor does not have
+    "index_select": lambda x: x.index_select(0, I(5)),
+    "index_select from behind": lambda x: x.index_select(0, I(-1)),
+    "gather": lambda x: x.gather(0, I(0, 5)),
+    "scatter": lambda x: x.scatter(0, I(5), 1.0),
+    "scatter_add_": lambda x: x.clone().scatter_add_(0, I(5), x),
+    "scatter_reduce": lambda x: x.scatter_reduce(0, I(5), x, "sum"),
+    "embedding": lambda x: nn.embedding(I(5), x[:, None]),
+    "embedding_bag": lambda x: nn.embedding_bag(I(5)[None], x[:, None]),
+    "cross_entropy": lambda x: nn.cross_entropy(x[None], I(3)),
+    "nll_loss": lambda x: nn.nll_loss(x[None], I(-7)),
+    "multi_margin_loss": lambda x: nn.multi_margin_loss(x[None], I(3)),
+    "an index": lambda x: x[I(1, 5)],
+    "two indices": lambda x: x[None][I(0), I(9)],
+    "an index computed": lambda x: x[torch.arange(3) + 1],
+    "index_put": lambda x: x.index_put((I(5),), torch.tensor(1.0)),
+    "setitem": lambda x: x.clone().__setitem__(I(5), 1.0),
+    "index_add": lambda x: x.index_add(0, I(5), x[:1]),
+    "index_copy": lambda x: x.index_copy(0, I(5), x[:1]),
+    "index_fill": lambda x: x.index_fill(0, I(5), 1.0),
+    "take": lambda x: x.take(I(50)),
+    "put_": lambda x: x.clone().put_(I(50), x[:1]),
+    "of one element": lambda x: x[:1].gather(0, I(5)),
+}
+INSIDE = {
+    "an index from behind": lambda x: x[I(-3)],
+    "the classes that are ignored": lambda x: nn.cross_entropy(x[None], I(-100)),
+    "take": lambda x: x[None].take(I(2)),
+    "no places": lambda x: x[:0].index_select(0, I().long()),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE | INSIDE)
+def test_known_places_in_an_op_that_nobody_reads(name):
+    """The op was left out of the program, and its error with it."""
+    action = (OUTSIDE | INSIDE)[name]
+
+    def tried(x):
+        try:
+            action(x)
+        except (IndexError, RuntimeError) as error:
+            return type(error).__name__, str(error), x
+        return "fine", "", x
+
+    assert (tried(INPUTS[0])[0] == "fine") == (name in INSIDE)
+    check(tried, [(x,) for x in INPUTS], paths=1)
+
+
+def test_known_places_in_an_op_that_nobody_reads_without_try():
+    def on_one_side(x):
+        if x[0] > 0:
+            x.index_select(0, I(5))
+        return x
+
+    program = dycl.compile(on_one_side, (INPUTS[1],), allow_raise=True)
+    assert torch.equal(program(INPUTS[1]), INPUTS[1])
+    with pytest.raises(IndexError, match="index out of range in self"):
+        program(INPUTS[0])

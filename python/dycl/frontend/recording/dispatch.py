@@ -373,6 +373,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
     value_checks.of_truth_values(func, args)
     value_checks.require_number(recorder, func, args, kwargs, flat[0].dtype)
     value_checks.refuse_caught(recorder, func, args, kwargs, flat[0])
+    value_checks.known_indices(recorder, func, args, kwargs, flat[0])
     args, kwargs = clean(func, args, kwargs, flat[0])
     for fake, value in zip(flat, recorder.record(func, args, kwargs, [recorder.type_of(f) for f in flat])):
         recorder.adopt(fake, value)._dycl.alone = recorder.block

@@ -9,6 +9,7 @@ from typing import Any, Callable
 import torch
 
 from ..diagnostics import CaptureRefusal
+from ..graph.known_values import is_known
 from ..values.native_entries import is_imitated
 
 KINDS = (RuntimeError, TypeError, IndexError, ValueError)
@@ -20,13 +21,13 @@ class _Unlike(Exception):
 
 
 def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) -> Exception:
-    """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes: it must raise one if it is
-    what stands for a kernel that has."""
+    """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes, with the integers that are
+    known: it must raise one if it is what stands for a kernel that has."""
     if type(error) not in KINDS:
         return error
     try:
         with recorder.without_modes(), torch.no_grad():
-            args, kwargs = _plain(args), _plain(kwargs)
+            args, kwargs = _plain(recorder, args), _plain(recorder, kwargs)
             fn(*args, **kwargs)
     except Exception as found:
         if type(found) in (*KINDS, NotImplementedError):
@@ -38,18 +39,20 @@ def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) 
     return error
 
 
-def _plain(tree: Any) -> Any:
+def _plain(recorder, tree: Any) -> Any:
     if isinstance(tree, torch.Tensor):
         sizes = (*tree.shape, *tree.stride())
         if not all(type(n) is int for n in sizes) or tree.numel() > _MOST_ELEMENTS or tree.is_complex():
             raise _Unlike
+        if tree.dtype in (torch.int64, torch.int32) and is_known(recorder.value_of(tree)):
+            return recorder.numbers.static(tree).clone()
         return torch.empty_strided(tree.shape, tree.stride(), dtype=tree.dtype).fill_(1)
     if isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         raise _Unlike
     if type(tree) in (list, tuple):
-        return type(tree)(_plain(x) for x in tree)
+        return type(tree)(_plain(recorder, x) for x in tree)
     if type(tree) is dict:
-        return {k: _plain(x) for k, x in tree.items()}
+        return {k: _plain(recorder, x) for k, x in tree.items()}
     if tree is None or isinstance(tree, (bool, int, float, str, torch.dtype, torch.Size, slice, type(...))):
         return tree
     raise _Unlike

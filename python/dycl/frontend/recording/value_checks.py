@@ -15,9 +15,10 @@ import sympy
 import torch
 
 from ...dtypes import own_name
+from ...objects import IdentityDict
 from ..graph.known_values import is_known
 from ..graph.program import BOOL, FLOAT
-from ..torch_internals import without_dispatch
+from ..torch_internals import tree_iter, without_dispatch
 from ..values.native_entries import imitated
 from .schema import bind
 
@@ -202,6 +203,63 @@ def refuse_caught(recorder, func, args: tuple, kwargs: dict, result: torch.Tenso
     if may_fail is not None and recorder.path.may_catch(RuntimeError, IndexError) and may_fail(
             recorder, bind(func, args, kwargs), result):
         recorder.refuse_caught(RuntimeError, IndexError)
+
+
+# ---- indices that are known ------------------------------------------------------------------------
+
+_INDICES = ("index", "indices", "target")  # what ATen calls tensors of places in another tensor
+_MOST_ELEMENTS = 1 << 22
+_index_names: dict[Any, list[str]] = {}
+
+
+def known_indices(recorder, func, args: tuple, kwargs: dict, result: torch.Tensor) -> None:
+    """Places known while recording that a tensor does not have: torch's own error, now. In the run the op might be
+    left out, as nobody reads its result."""
+    names = _index_names.get(func)
+    if names is None:
+        names = _index_names[func] = [a.name for a in func._schema.arguments if a.name in _INDICES]
+    if not names or recorder.is_symbolic((args, kwargs)):
+        return
+    given = bind(func, args, kwargs)
+    places = [x for x in tree_iter([given[name] for name in names])
+              if isinstance(x, torch.Tensor) and x.dtype in (torch.int64, torch.int32)]
+    if not all(is_known(recorder.value_of(x)) for x in places):
+        return
+    whole = next(x for name, x in given.items() if name not in names and isinstance(x, torch.Tensor))
+    _require_places(recorder, func, given, whole, IdentityDict((x, recorder.numbers.static(x)) for x in places),
+                    result.numel())
+
+
+def _require_places(recorder, func, given: dict, whole: torch.Tensor, known: IdentityDict, count: int) -> None:
+    with recorder.without_modes(), torch.no_grad():
+        if all(_lies_within(x, min(whole.shape, default=0)) for x in known.values()):
+            return
+        if count > _MOST_ELEMENTS:
+            return recorder.refuse_caught(IndexError, RuntimeError)
+        error = _raised(func, given, known)
+        if error is not None and _raised(func, given, IdentityDict()) is None:  # over zeros it is none of the values
+            raise type(error)(*error.args)
+
+
+def _lies_within(places: torch.Tensor, least: int) -> bool:
+    return not places.numel() or bool((places >= 0).all() and (places < least).all())
+
+
+def _raised(func, given: dict, known: IdentityDict) -> Exception | None:
+    """What torch raises for those arguments over zeros, in which some tensors are known."""
+    def plain(x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            found = known.get(x)
+            return torch.zeros((), dtype=x.dtype).expand(x.shape) if found is None else found
+        return type(x)(map(plain, x)) if isinstance(x, (list, tuple)) else x
+
+    arguments = {name: plain(x) for name, x in given.items()}
+    positional = [arguments.pop(a.name) for a in func._schema.arguments if not a.kwarg_only]
+    try:
+        func(*positional, **arguments)
+    except (IndexError, RuntimeError) as error:
+        return error
+    return None
 
 
 # ---- dtypes and shapes that only kernels check -----------------------------------------------------
