@@ -42,6 +42,8 @@ REFUSED = {  # only the run knows
     "what is left of integers by zero": lambda n, k, f, x: x.long() % n,
     "rounded down": lambda n, k, f, x: x.long().div(x.long(), rounding_mode="floor"),
     "a byte": lambda n, k, f, x: torch.tensor(n, dtype=torch.uint8),
+    "a float beyond float32": lambda n, k, f, x: torch.full((2,), f * 1e300),
+    "pivots": lambda n, k, f, x: torch.linalg.lu_solve(x.diag(), x.int(), x[:, None]),
     "the most frequent of none": lambda n, k, f, x: x[:n].mode().values,
     "weights": lambda n, k, f, x: torch.multinomial(x, 1),
     "an end": lambda n, k, f, x: torch.zeros(3).uniform_(f, 1).shape,

@@ -40,6 +40,18 @@ def F(*values):
 
 nn = torch.nn.functional
 BYTES = torch.tensor([1, 2], dtype=torch.uint8)
+LU, PIVOTS = torch.linalg.lu_factor(torch.tensor([[4.0, 1, 2], [2, 5, 1], [1, 2, 6]]))
+TALL = torch.tensor([[1.0], [2], [3]])
+
+
+def P(*values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def D(value):
+    return torch.tensor(value, dtype=torch.float64)
+
+
 REJECTED = {  # the function, arguments that it takes, arguments that it rejects
     "binary_cross_entropy": (nn.binary_cross_entropy, [(F(0.5, 1), F(0, 0.5))],
                              [(F(0.5, 1.5), F(0, 1)), (F(math.nan, 1), F(0, 1)), (F(0.5, 1), F(0, 2))]),
@@ -72,6 +84,22 @@ REJECTED = {  # the function, arguments that it takes, arguments that it rejects
                        [(F(65504.0)[0],), (F(-math.inf)[0],), (F(7.0)[0],)], [(F(1e6)[0],), (F(-7e4)[0],)]),
     "masked_fill of halves": (lambda x: torch.ones(2, dtype=torch.float16).masked_fill(BYTES > 1, x.item()),
                               [(F(3.0)[0],), (F(math.inf)[0],)], [(F(1e6)[0],)]),
+    "full of floats": (lambda x: torch.full((2,), x.item() * 1e300), [(F(0)[0],), (F(1e10)[0],), (F(-math.inf)[0],)],
+                       [(F(2.0)[0],), (F(-1.0)[0],)]),
+    "full of doubles": (lambda x: torch.full((2,), x.item()), [(D(3e38),), (D(-math.inf),)], [(D(3.5e38),)]),
+    "fill of floats": (lambda x: torch.zeros(2).fill_(x.item() * 1e300), [(F(0)[0],)], [(F(2.0)[0],)]),
+    "masked_fill of floats": (lambda x: torch.zeros(2).masked_fill(BYTES > 1, x.item()), [(D(3.0),)], [(D(-1e300),)]),
+    "clamp of floats": (lambda x: TALL.clamp(max=x.item()), [(D(2.0),)], [(D(1e300),)]),
+    "pad of floats": (lambda x: nn.pad(TALL, (1, 1), value=x.item()), [(D(2.0),)], [(D(1e300),)]),
+    "full of bfloat16": (lambda x: torch.full((2,), x.item(), dtype=torch.bfloat16).float(), [(F(2.0)[0],)],
+                         [(F(3.4e38)[0],)]),
+    "multiplied, which gives infinity": (lambda x: TALL * x.item(), [(D(2.0),), (D(1e300),)], []),
+    "lu_solve": (lambda p: torch.linalg.lu_solve(LU, p, TALL), [(P(1, 2, 3),), (P(3, 3, 3),)],
+                 [(P(0, 2, 3),), (P(1, 4, 3),), (P(1, 2, -1),)]),
+    "lu_solve of many": (lambda p: torch.linalg.lu_solve(LU, p, TALL.expand(2, 3, 1)), [(P(2, 2, 3),)],
+                         [(P(0, 2, 3),)]),
+    "lu_unpack": (lambda p: torch.lu_unpack(LU, p)[0], [(P(2, 2, 3),)], [(P(0, 2, 3),), (P(4, 2, 3),)]),
+    "ldl_solve": (lambda p: torch.linalg.ldl_solve(LU, p, TALL), [(P(1, 2, 3),)], [(P(0, 2, 3),), (P(1, 2, 4),)]),
     "add, which wraps": (lambda n: BYTES + n.item(), [(I(3)[0],), (I(300)[0],), (I(-3)[0],)], []),
     "bincount": (lambda n: torch.bincount(I(1, 1), minlength=n.item()), [(I(0)[0],), (I(3)[0],)], [(I(-1)[0],)]),
     "pad": (lambda n: nn.pad(torch.eye(3), (n.item(), 1)), [(I(2)[0],), (I(-3)[0],)], [(I(-4)[0],), (I(-5)[0],)]),
@@ -122,6 +150,21 @@ def test_values_that_torch_rejects(name):
         for call in (model, program):
             with pytest.raises((RuntimeError, IndexError)):
                 call(one, *args)
+
+
+def test_numbers_that_fit_are_not_checked():
+    """Read from a tensor of that dtype, integers, or of an op that gives infinity."""
+    for function, x in [(lambda x: torch.full((2,), x.item()), F(2.0)[0]), (lambda x: TALL * (x.item() * 2), F(2.0)[0]),
+                        (lambda x: torch.full((2,), float(x.item())), I(3)[0]),
+                        (lambda x: TALL.clamp(max=x.item()), I(3)[0]),
+                        (lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(LU * x), TALL), F(2.0)[0])]:
+        def tried(x):
+            try:
+                return function(x)
+            except RuntimeError:
+                return None
+
+        torch.testing.assert_close(dycl.compile(tried, (x,))(x), function(x))
 
 
 @pytest.mark.parametrize("name", BEYOND)

@@ -14,7 +14,6 @@ from typing import Any, Callable
 import sympy
 import torch
 
-from ...dtypes import own_name
 from ...objects import IdentityDict
 from ..graph.known_values import is_known
 from ..graph.program import BOOL, FLOAT
@@ -25,7 +24,10 @@ from .schema import bind
 aten = torch.ops.aten
 
 _scalars: dict[Any, list[tuple[int, str]]] = {}  # op: which of its arguments are numbers
-_careful: dict[Any, bool] = {}  # op, argument and dtypes: whether torch converts the number or raises
+_OF_INTEGERS = ("int.to_float", "bool.to_float")
+_WITHIN = {torch.float32: (torch.float32, torch.float16, torch.bfloat16),
+           torch.bfloat16: (torch.float16, torch.bfloat16)}  # dtype: those with no greater numbers
+_careful: dict[Any, str] = {}  # op, argument and dtypes: what torch says against a number that is too large, if it does
 
 
 def require(recorder, holds: Callable[[], torch.Tensor], message: str) -> None:
@@ -41,9 +43,10 @@ def require_number(recorder, func, args: tuple, kwargs: dict, dtype: torch.dtype
             message = _rejection(func, args, kwargs)
             if message:
                 raise RuntimeError(message)
-        elif (isinstance(x, (torch.SymInt, torch.SymFloat)) and (dtype == torch.float16 or _is_of_integers(dtype))
-              and _converts_with_care(func, args, kwargs, name, dtype)):
-            require_fitting(recorder, x, dtype)
+        elif isinstance(x, (torch.SymInt, torch.SymFloat)) and _may_overflow(recorder, x, dtype):
+            message = _careful_words(func, args, kwargs, name, dtype)
+            if message:
+                require_fitting(recorder, x, dtype, message)
 
 
 def _numbers(func, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
@@ -55,8 +58,16 @@ def _numbers(func, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
     return [(name, args[index] if index < len(args) else kwargs.get(name)) for index, name in places]
 
 
-def _is_of_integers(dtype: torch.dtype) -> bool:
-    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+def _may_overflow(recorder, number: Any, dtype: torch.dtype) -> bool:
+    """Whether numbers of the run of that kind may be beyond the dtype. No integer is beyond float32, nor a number that
+    a tensor held that has no more than it."""
+    if dtype in (torch.float32, torch.bfloat16):
+        if isinstance(number, torch.SymInt):
+            return False
+        node = recorder.producers.get(recorder.symbols.lower(number.node.expr))
+        return node is None or node.op not in _OF_INTEGERS and (
+            node.op != "item" or node.operands[0].type.dtype not in _WITHIN[dtype])
+    return dtype == torch.float16 or not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
 def _overflows(number: Any, dtype: torch.dtype) -> bool:
@@ -69,12 +80,12 @@ def _overflows(number: Any, dtype: torch.dtype) -> bool:
     return not (math.isfinite(number) and info.min <= int(number) <= info.max)
 
 
-def _converts_with_care(func, args: tuple, kwargs: dict, name: str, dtype: torch.dtype) -> bool:
+def _careful_words(func, args: tuple, kwargs: dict, name: str, dtype: torch.dtype) -> str:
     key = (func, name, dtype, *(x.dtype for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)))
     if key not in _careful:
         given = bind(func, args, kwargs)
-        beyond = math.inf if dtype == torch.int64 else 2**60
-        _careful[key] = bool(_rejection(func, (), {**given, name: beyond}))
+        beyond = math.inf if dtype == torch.int64 else 1e300 if dtype.is_floating_point else 2**60
+        _careful[key] = _rejection(func, (), {**given, name: beyond})
     return _careful[key]
 
 
@@ -97,9 +108,8 @@ def _rejection(func, args: tuple, kwargs: dict) -> str:
     return ""
 
 
-def require_fitting(recorder, number: Any, dtype: torch.dtype) -> None:
+def require_fitting(recorder, number: Any, dtype: torch.dtype, message: str) -> None:
     """`number`: a torch.SymInt or SymFloat."""
-    message = f"value cannot be converted to type {own_name(dtype)} without overflow"
     if dtype == torch.int64 and isinstance(number, torch.SymInt):
         return
     if dtype.is_floating_point:
@@ -315,6 +325,23 @@ def _padding(recorder, given: dict) -> None:
         _require(recorder, sympy.Ge(rest, 0), "narrow(): length must be non-negative.")
 
 
+def _pivots(given_by: Any, what: str, below: str, above: str, signed: bool = False) -> Callable:
+    """They name rows, from 1. What a factorization of the program gives does."""
+    def check(recorder, given: dict) -> None:
+        matrix, pivots = list(given.values())[:2]
+        node = recorder.producers.get(recorder.value_of(pivots))
+        while getattr(node, "target", None) == aten.expand.default:
+            node = recorder.producers.get(node.args[0])
+        if getattr(node, "target", None) == given_by:
+            return
+        rows = matrix.shape[-2]
+        for holds, message in ((lambda x: x >= 1, below), (lambda x: x <= rows, above)):
+            require(recorder, lambda: holds(pivots.abs() if signed else pivots),
+                    f"{message}Did you properly pass the result of {what}?")
+
+    return check
+
+
 def _counting(recorder, given: dict) -> None:
     _require(recorder, sympy.Ge(expression(given.get("minlength") or 0), 0), "minlength should be >= 0")
 
@@ -339,6 +366,14 @@ _CHECKED: dict[Any, Callable] = {
     aten.masked_select: _mask, aten.masked_scatter: _mask, aten.complex: _complex, aten.bucketize: _boundaries,
     aten.as_strided: _strided, aten.as_strided_scatter: _strided, aten.constant_pad_nd: _padding, aten.pad: _padding,
     aten.bincount: _counting,
+    aten.linalg_lu_solve: _pivots(aten.linalg_lu_factor_ex.default, "lu_factor",
+                                  "Pivots given to lu_solve must all be greater or equal to 1. ",
+                                  "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). "),
+    aten.lu_unpack: _pivots(aten.linalg_lu_factor_ex.default, "lu_factor",
+                            *["pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."] * 2),
+    aten.linalg_ldl_solve: _pivots(aten.linalg_ldl_factor_ex.default, "ldl_factor",
+                                   "Pivots given to ldl_solve must all satisfy |pivot| >= 1. ",
+                                   "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). ", signed=True),
     **dict.fromkeys((aten.ones, aten.zeros, aten.full, aten.rand, aten.randn, aten.randint, aten.new_full), _made),
 }
 

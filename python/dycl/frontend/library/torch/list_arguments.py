@@ -127,7 +127,8 @@ def _pad(m, s, args, kwargs):
     call = m.recorder.call
     inside, filled = (call(torch_internals.native_pad, (t, given["pad"], "constant", 0), {})
                       for t in (call(torch.ones_like, (x,), {}), x))
-    return call(torch.where, (call(torch.ne, (inside, 0), {}), filled, m.scalar_tensor(value, x.dtype)), {})
+    return call(torch.where, (call(torch.ne, (inside, 0), {}), filled,
+                              call(torch.full, ((), value), {"dtype": x.dtype})), {})
 
 
 @handles(torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
