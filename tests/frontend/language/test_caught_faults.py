@@ -236,3 +236,24 @@ def test_what_python_raises_inside_a_context_is_suppressed():
         return kept
 
     check(program, V)
+
+
+def test_the_text_of_an_index_that_is_out_of_range():
+    def program(x):
+        try:
+            return x[int(x[0].item())] * 2
+        except IndexError as error:
+            return str(error)
+
+    check(program, V)
+
+
+def test_the_text_of_a_list_of_another_length():
+    def unpacked(x):
+        try:
+            a, b = x[x > 0]
+        except ValueError as error:
+            return str(error), error.args
+        return a - b
+
+    check(unpacked, [*V, (T(-1, 2, 3),), (T(1, 3, -1),)], by_result=True)

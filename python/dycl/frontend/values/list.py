@@ -15,6 +15,7 @@ from .escape import Escape
 from .guard import NO_GUARD, Guard
 from .iterator import RtIterator
 from .stand_in import DONE, BoundMethod, StandIn, key_refusal, stand_in_of
+from .text import RtText
 
 EMPTY = ("empty",)  # the kind of no element at all
 
@@ -80,7 +81,10 @@ class RtList(StandIn):
         length = m.lists.length(self)
         fits = length == count if isinstance(length, int) else m.decide(m.scalars.compare("eq", length, count))
         if not fits:
-            raise ValueError(f"not enough or too many values to unpack (expected {count})")
+            if length < count if isinstance(length, int) else m.decide(m.scalars.compare("lt", length, count)):
+                raise ValueError(RtText.join([f"not enough values to unpack (expected {count}, got ",
+                                              str(length) if isinstance(length, int) else length, ")"]))
+            raise ValueError(f"too many values to unpack (expected {count})")
         return [m.lists.get(self, k) for k in range(count)]
 
     def refuse_spread(self, m: Any) -> None:

@@ -24,6 +24,7 @@ from .escape import Escape
 from .native_entries import natively, refuse_own
 from .scalar import RtFloat, RtInt, RtScalar, kind_of, refuse_nans
 from .stand_in import ADAPTERS, StandIn, negated, one_by_one, stand_in_of, type_of
+from .text import RtText
 
 _OPERATORS = {"and": "and_", "or": "or_"}
 
@@ -84,7 +85,7 @@ class TensorHandle(StandIn):
         if isinstance(key, RtScalar) and m.in_try() and tensor.dim() and type(tensor.shape[0]) is int:
             n = tensor.shape[0]
             if not (m.decide(m.scalars.compare("lt", key, n)) and m.decide(m.scalars.compare("ge", key, -n))):
-                raise IndexError(f"index out of bounds for dimension 0 with size {n}")
+                raise IndexError(RtText.join(["index ", key, f" is out of bounds for dimension 0 with size {n}"]))
         m.note_deep(key)
         tensor, key = _narrowed(m, tensor, subscript(m, key))
         return m.recorder.call(operator.getitem, (tensor, key), {})
