@@ -18,12 +18,13 @@ from typing import Any, Callable
 import onnx
 import torch
 
+from ...objects import mapped
+from ..graph.missing_kernels import missing_kernel
 from ..graph.program import AtenNode, ScalarType, TensorType, Value, inputs_of
 from ..graph.text import op_name
 from ..source import Span
 from . import torchlib
 from .conversions import torchvision
-from .missing_kernels import missing_kernel
 from .registry import BOUNDED, CONVERSIONS
 from .tape import ConversionError, Sym, Tape, TapeOp, dtype_name, schema_of, type_text
 
@@ -111,9 +112,11 @@ def _convert(node: AtenNode, read: tuple[bool, ...], facts: tuple[int | None, ..
     if empty is not None:
         return _template(tape, inputs, [e if r else None for e, r in zip(empty, read)], node.outputs)
     results = _results(tape, node, args, kwargs)
-    missing = missing_kernel(node)
-    if missing:
-        raise ConversionError(f"torch does not compute it ({missing}); convert its operands to a dtype that it takes")
+    types = [mapped(lambda x: x.type if isinstance(x, Value) else x, given) for given in (node.args, node.kwargs)]
+    missing = missing_kernel(node.target, *types)
+    if missing is not None:
+        text = str(missing).split("\n")[0]
+        raise ConversionError(f"torch does not compute it ({text}); convert its operands to a dtype that it takes")
     typed = [_typed(tape, r, v) if wanted else None for r, v, wanted in zip(results, node.outputs, read)]
     return _template(tape, inputs, typed, node.outputs)
 

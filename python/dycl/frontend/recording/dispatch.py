@@ -156,6 +156,7 @@ class DispatchRecorder(TorchDispatchMode):
             result = known_results.evaluated(self.recorder, func, args, kwargs)
             if result is not NotImplemented:
                 return result
+        value_checks.require_kernel(self.recorder, func, args, kwargs)
         known_form = (func in linear_algebra.TAKEN_APART and func not in linear_algebra.WITHOUT_SHAPES
                       and not self.recorder.is_symbolic((args, kwargs)))
         # called for its errors, too
@@ -371,6 +372,7 @@ def record_results(recorder, func, args, kwargs, result) -> Any:
     if any(map(is_handle, flat)):
         raise CaptureRefusal(f"{func} returns one of its arguments", kind="native.alias")
     value_checks.of_truth_values(func, args)
+    value_checks.require_kernel(recorder, func, args, kwargs)
     value_checks.require_number(recorder, func, args, kwargs, flat[0].dtype)
     value_checks.refuse_caught(recorder, func, args, kwargs, flat[0])
     value_checks.known_indices(recorder, func, args, kwargs, flat[0])

@@ -23,7 +23,7 @@ class _Unlike(Exception):
 def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) -> Exception:
     """`error`, or the one that fn raises for plain tensors of the same shapes and dtypes, with the integers that are
     known: it must raise one if it is what stands for a kernel that has."""
-    if type(error) not in KINDS:
+    if type(error) not in (*KINDS, NotImplementedError):
         return error
     try:
         with recorder.without_modes(), torch.no_grad():
@@ -37,6 +37,11 @@ def retold(recorder, fn: Callable, args: tuple, kwargs: dict, error: Exception) 
         raise CaptureRefusal(f"torch cannot run {getattr(fn, '__name__', fn)} symbolically: {error}",
                              kind="native.symbolic") from error
     return error
+
+
+def is_retold(error: Exception) -> bool:
+    """Whether it is eager's own: what stood for the kernel is its cause."""
+    return isinstance(error, NotImplementedError) and isinstance(error.__cause__, RuntimeError)
 
 
 def _plain(recorder, tree: Any) -> Any:

@@ -103,9 +103,11 @@ class NativeCalls:
                     told = eager_errors.retold(self.recorder, fn, args, kwargs, error)
                 if told is error:
                     raise
-                raise told from error
-            entering.refuse_changes()
-            return leave(self.recorder, result, entering.given)
+                told.__cause__ = error
+            else:
+                entering.refuse_changes()
+                return leave(self.recorder, result, entering.given)
+        raise told  # eager's own, which is never for a refusal
 
     def _refuse_caught(self, function: Function, args: tuple, kwargs: dict) -> None:
         """Indices and extents of run time may be wrong in a run, which ends it:

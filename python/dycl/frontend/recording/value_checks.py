@@ -14,9 +14,10 @@ from typing import Any, Callable
 import sympy
 import torch
 
-from ...objects import IdentityDict
+from ...objects import IdentityDict, mapped
 from ..graph.known_values import is_known
-from ..graph.program import BOOL, FLOAT
+from ..graph.missing_kernels import missing_kernel
+from ..graph.program import BOOL, FLOAT, INT
 from ..torch_internals import tree_iter, without_dispatch
 from ..values.native_entries import imitated
 from .schema import bind
@@ -27,6 +28,7 @@ _scalars: dict[Any, list[tuple[int, str]]] = {}  # op: which of its arguments ar
 _OF_INTEGERS = ("int.to_float", "bool.to_float")
 _WITHIN = {torch.float32: (torch.float32, torch.float16, torch.bfloat16),
            torch.bfloat16: (torch.float16, torch.bfloat16)}  # dtype: those with no greater numbers
+_missing: dict[Any, Exception | None] = {}  # op and forms of its arguments: what torch raises
 _careful: dict[Any, str] = {}  # op, argument and dtypes: what torch says against a number that is too large, if it does
 
 
@@ -205,6 +207,29 @@ def before(recorder, func, args: tuple, kwargs: dict) -> None:
     checked = _CHECKED.get(func.overloadpacket)
     if checked is not None:
         checked(recorder, bind(func, args, kwargs))
+
+
+def require_kernel(recorder, func, args: tuple, kwargs: dict) -> None:
+    """Torch has one for these dtypes; else its error, now. In the run the op might be left out, or taken apart."""
+    dtypes = {x.dtype for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)}
+    if func.namespace != "aten" or len(dtypes) < 2 and all(x.is_floating_point or x.is_complex for x in dtypes):
+        return
+    kinds = mapped(lambda x: _kind(recorder, x), (args, kwargs))
+    key = (func, repr(kinds))
+    if key not in _missing:
+        _missing[key] = missing_kernel(func, *kinds)
+    if _missing[key] is not None:
+        imitated(_raise, (_missing[key],), {})
+
+
+def _kind(recorder, x: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return recorder.type_of(x)
+    return INT if isinstance(x, (torch.SymInt, torch.SymFloat, torch.SymBool)) else x
+
+
+def _raise(error: Exception) -> None:
+    raise type(error)(*error.args)
 
 
 def refuse_caught(recorder, func, args: tuple, kwargs: dict, result: torch.Tensor) -> None:

@@ -14,6 +14,7 @@ import torch
 
 from ...objects import IdentityDict, held, reached
 from ..diagnostics import CaptureRefusal
+from ..recording import eager_errors
 from ..state import iterators, numpy_memory
 from ..state.interpreter import Interpreter
 from ..state.state import State
@@ -97,6 +98,8 @@ def _run_recorded(m: Interpreter, fn: Any, args: tuple, kwargs: dict) -> Any:
         refuse_own(error)
         raise RuntimeError(str(error)) from error
     except (AttributeError, KeyError, NotImplementedError, OSError) as error:
+        if eager_errors.is_retold(error):
+            raise
         raise CaptureRefusal(f"{getattr(fn, '__qualname__', fn)} cannot be followed with symbolic tensors "
                              f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})",
                              kind="native.torch") from error
