@@ -24,6 +24,7 @@ from ..values.array import is_array, memory_of
 from ..values.native_entries import natively
 from ..values.scalar import EXAMPLES, kind_of
 from ..values.stand_in import is_opaque, made_stand_in
+from . import value_checks
 
 aten = torch.ops.aten
 
@@ -184,12 +185,23 @@ def _part(recorder, x: Any, dtype: torch.dtype):
             value = recorder.record(aten._to_copy.default, (value,), {"dtype": dtype}, [kind])[0]
         return value
     if made_stand_in(x) is not None:
+        if dtype == torch.uint8 and kind_of(x) == "int":
+            return _byte(recorder, x)
         if not (dtype.is_floating_point or dtype.is_complex or dtype in (torch.int64, torch.bool)):
             recorder.refuse_caught(RuntimeError)  # a number that is too large for it
         return recorder.host("to_tensor", [recorder.numbers.scalar_as(x, dtype)], kind, dtype=dtype_name(dtype))
     with recorder.without_modes():
         real = natively(torch.tensor, x, dtype=dtype)
     return recorder.value_of(recorder.real.constant_handle(real))
+
+
+def _byte(recorder, x: Any):
+    """Torch lets -1 be 255."""
+    value_checks.require_fitting(recorder, recorder.symbols.to_symbolic(x), torch.uint8,
+                                 "value cannot be converted to type uint8 without overflow")
+    wide = recorder.host("to_tensor", [recorder.numbers.scalar_as(x, torch.int64)], TensorType(torch.int64, ()),
+                         dtype=dtype_name(torch.int64))
+    return recorder.record(aten._to_copy.default, (wide,), {"dtype": torch.uint8}, [TensorType(torch.uint8, ())])[0]
 
 
 def scalar_tensor(recorder, fn, args, kwargs):
