@@ -157,6 +157,54 @@ TEST(Recurrent, EveryFormGivesNanWhereTheFormulasDo) {
   }
 }
 
+// Its input has open extents; its states begin with zeros.
+Result<std::vector<Tensor>> compiled_open(const Form& form, const Operands& in, const Tensor& x) {
+  const bool is_lstm = form.cell == Cell::Lstm;
+  ir::Program program = empty_program();
+  SubDnn s(program, "s0");
+  const std::int64_t d = form.direction == Direction::Both ? 2 : 1;
+  const auto given = s.input(shaped(DType::F32, {-1, -1, kInputs}));
+  std::vector<ir::Type> types = {shaped(DType::F32, {-1, d, -1, kHidden}), shaped(DType::F32, {d, -1, kHidden})};
+  if (is_lstm) types.push_back(types.back());
+  static const char* const kDirections[] = {"forward", "reverse", "bidirectional"};
+  std::map<std::string, ir::Attr> attrs = {
+      {"hidden_size", kHidden}, {"direction", std::string(kDirections[static_cast<std::size_t>(form.direction)])}};
+  if (form.cell == Cell::Gru) attrs.emplace("linear_before_reset", std::int64_t{1});
+  const std::vector<ir::ValueId> operands = {given, s.weight("w", in.w), s.weight("r", in.r), s.weight("b", in.b)};
+  s.returns(s.op(is_lstm ? "LSTM" : "GRU", operands, types, attrs));
+  return compile_and_run(program, "s0", {x});
+}
+
+constexpr Form kOpenForms[] = {
+    {"lstm", Cell::Lstm, Direction::Forward},        {"lstm both ways", Cell::Lstm, Direction::Both},
+    {"lstm backwards", Cell::Lstm, Direction::Reverse}, {"gru", Cell::Gru, Direction::Forward},
+    {"gru both ways", Cell::Gru, Direction::Both},   {"gru, reset first", Cell::GruResetFirst, Direction::Reverse},
+};
+
+TEST(Recurrent, OpenExtentsAreTheFormulas) {
+  for (const Form& form : kOpenForms) {
+    SCOPED_TRACE(form.name);
+    Operands in = operands_of(form);
+    for (Tensor* state : {&in.h0, &in.c0}) *state = f32(state->shape, std::vector<float>(floats(*state).size(), 0.0F));
+    const auto found = compiled_open(form, in, in.x);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    expect_same(*found, computed(form, in));
+  }
+}
+
+// Given these, the engine ends the process.
+TEST(Recurrent, NoStepsAndNoSequences) {
+  for (const Form& form : kOpenForms)
+    for (const auto& [time, batch] : {std::pair<std::int64_t, std::int64_t>{0, 2}, {3, 0}, {0, 0}}) {
+      SCOPED_TRACE(form.name + (" " + std::to_string(time) + "x" + std::to_string(batch)));
+      const std::int64_t d = form.direction == Direction::Both ? 2 : 1;
+      const auto found = compiled_open(form, operands_of(form), f32({time, batch, kInputs}, {}));
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      EXPECT_EQ((*found)[0].shape, (std::vector<std::int64_t>{time, d, batch, kHidden}));
+      EXPECT_EQ(floats((*found)[1]), std::vector<float>(static_cast<std::size_t>(d * batch * kHidden), 0.0F));
+    }
+}
+
 // ---- what a package may give to the op -------------------------------------------------------------------
 
 std::vector<std::optional<Tensor>> fitting(std::int64_t d, std::int64_t gates) {
@@ -214,6 +262,18 @@ TEST(RecurrentHostile, OperandsThatDoNotFitAreRefused) {
     EXPECT_EQ(run_single(recurrent_node(0, 0), operands).ok(), may_be_left_out) << i;
     EXPECT_EQ(i == kW || i == kR || i == kX, !may_be_left_out && i > 2);
   }
+}
+
+TEST(RecurrentHostile, FilledHasElements) {
+  const SingleNode filled{"mend", "Filled", {}, {DType::F32}};
+  const auto none = run_single(filled, {f32({0, 3, 0}, {})}), some = run_single(filled, {f32({1, 2}, {3, 4})});
+  ASSERT_TRUE(none.ok() && some.ok());
+  EXPECT_EQ((*none)[0].shape, (std::vector<std::int64_t>{1, 3, 1}));
+  EXPECT_EQ(floats((*none)[0]), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(floats((*some)[0]), (std::vector<float>{3, 4}));
+  const auto lengths = run_single({"mend", "Filled", {}, {DType::I32}}, {tensor<std::int32_t>(DType::I32, {0}, {})});
+  ASSERT_TRUE(lengths.ok());
+  EXPECT_EQ((*lengths)[0].bytes, (std::vector<std::uint8_t>{1, 0, 0, 0}));
 }
 
 TEST(RecurrentHostile, TheFormIsThatOfTheAttributes) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ort/compile.h"
-#include "backends/ort/recurrent_ops.h"
 
 #include <algorithm>
 #include <bit>
@@ -260,12 +259,39 @@ onnx::Node mend_of(onnx::Node& node) {
   return mend;
 }
 
+// Whether the value may have no elements in its first two dims.
+bool may_be_empty(const onnx::Graph& graph, const std::string& value) {
+  for (const auto* infos : {&graph.inputs, &graph.value_infos})
+    for (const onnx::ValueInfo& info : *infos)
+      if (info.name == value && info.shape && info.shape->size() == 3)
+        return (*info.shape)[0].value <= 0 || (*info.shape)[1].value <= 0;
+  return true;
+}
+
+// Operands without elements are filled before a layer of the engine, which ends the process for some that have no steps
+// or no sequences; the mend behind it has the layer's own operands.
+void fill_operands(const onnx::Graph& graph, onnx::Node& node, std::vector<onnx::Node>& nodes) {
+  if (!may_be_empty(graph, node.inputs[0])) return;
+  for (const std::size_t i : {0, 4, 5, 6}) {  // x, lengths, h0, c0
+    if (i >= node.inputs.size() || node.inputs[i].empty()) continue;
+    const auto is_it = [&](const onnx::Tensor& t) { return t.name == node.inputs[i]; };
+    if (std::any_of(graph.initializers.begin(), graph.initializers.end(), is_it)) continue;
+    onnx::Node fill;
+    fill.domain = kMendDomain, fill.op_type = "Filled";
+    fill.name = node.name + "_filled" + std::to_string(i);
+    fill.inputs = {node.inputs[i]}, fill.outputs = {fill.name};
+    node.inputs[i] = fill.name;
+    nodes.push_back(std::move(fill));
+  }
+}
+
 // After each LSTM and GRU, its mend.
 void mend_recurrent(onnx::Model& model) {
   std::vector<onnx::Node> nodes;
   for (onnx::Node& node : model.graph.nodes) {
     std::optional<onnx::Node> mend;
     if (can_mend(node)) mend = mend_of(node);
+    if (mend) fill_operands(model.graph, node, nodes);
     nodes.push_back(std::move(node));
     if (!mend) continue;
     nodes.push_back(std::move(*mend));

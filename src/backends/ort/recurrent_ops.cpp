@@ -98,6 +98,16 @@ bool fits(const recurrent::Layer<T>& l, const Operand (&in)[kInputs]) {
          is_shape(in[kH], {d, l.batch, l.hidden}) && is_shape(in[kC], {d, l.batch, l.hidden});
 }
 
+// Of a layer without steps or sequences: the engine's results are those of filled operands.
+template <typename T>
+void give_shapes(Operand (&in)[kInputs], const recurrent::Layer<T>& l) {
+  const std::int64_t d = l.directions(), time = std::max<std::int64_t>(l.time, 1);
+  const std::int64_t batch = std::max<std::int64_t>(l.batch, 1);
+  if (is_shape(in[kY], {time, d, batch, l.hidden})) in[kY].shape = {{l.time, d, l.batch, l.hidden}, 4};
+  for (const std::size_t i : {kH, kC})
+    if (is_shape(in[i], {d, batch, l.hidden})) in[i].shape = {{d, l.batch, l.hidden}, 3};
+}
+
 template <typename T>
 bool Kernel<T>::outputs_of(Calls& calls, OrtKernelContext* context, const Operand (&in)[kInputs],
                            recurrent::Layer<T>& layer, void* (&out)[kOutputs]) const {
@@ -127,9 +137,16 @@ bool Kernel<T>::compute(Calls& calls, OrtKernelContext* context) const {
       return false;
   }
   recurrent::Layer<T> layer = layer_of(in);
+  const bool is_empty = layer.time == 0 || layer.batch == 0;
+  if (is_empty) give_shapes(in, layer);
   if (!fits(layer, in)) return calls.fail("mend::Recurrent: operands that do not fit each other");
   void* out[kOutputs] = {};
   if (!outputs_of(calls, context, in, layer, out)) return false;
+  if (is_empty) {
+    for (std::size_t i = 0; i < kOutputs; ++i)
+      if (out[i]) std::memset(out[i], 0, static_cast<std::size_t>(in[i].shape.count()) * sizeof(T));
+    return true;
+  }
   if (!tame(in)) {
     recurrent::compute(layer);
     return true;
@@ -203,12 +220,61 @@ struct Op : CustomOp<Op> {
   }
 };
 
+// ---- operands for layers that take none without elements ----
+
+struct Filling {
+  const OrtApi& api;
+  std::size_t size;  // of an element
+
+  bool compute(Calls& calls, OrtKernelContext* context) const;
+};
+
+bool Filling::compute(Calls& calls, OrtKernelContext* context) const {
+  const OrtValue* value = nullptr;
+  OrtValue* made = nullptr;
+  Shape shape;
+  void *from = nullptr, *to = nullptr;
+  if (!calls.ok(api.KernelContext_GetInput(context, 0, &value)) || !read_shape(api, calls, value, shape)) return false;
+  const bool is_empty = shape.count() == 0;
+  std::replace(shape.dims, shape.dims + shape.rank, std::int64_t{0}, std::int64_t{1});
+  if (!calls.ok(api.KernelContext_GetOutput(context, 0, shape.dims, shape.rank, &made)) ||
+      !calls.ok(api.GetTensorMutableData(const_cast<OrtValue*>(value), &from)) ||
+      !calls.ok(api.GetTensorMutableData(made, &to)))
+    return false;
+  const auto count = static_cast<std::size_t>(shape.count());
+  if (!is_empty)
+    std::memcpy(to, from, count * size);
+  else if (shape.elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32)
+    std::fill_n(static_cast<std::int32_t*>(to), count, 1);  // lengths
+  else
+    std::memset(to, 0, count * size);
+  return true;
+}
+
+struct Filled : CustomOp<Filled> {
+  ONNXTensorElementDataType elements;
+
+  explicit Filled(ONNXTensorElementDataType of) : elements(of) { runs<Filling>(); }
+
+  static const char* name() { return "Filled"; }
+  static std::size_t inputs() { return 1; }
+  static std::size_t outputs() { return 1; }
+  ONNXTensorElementDataType input(std::size_t /*index*/) const { return elements; }
+  ONNXTensorElementDataType output(std::size_t /*index*/) const { return elements; }
+  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* /*info*/) const {
+    return new Filling{api, elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE ? sizeof(double) : sizeof(float)};
+  }
+};
+
 }  // namespace
 
 Result<std::unique_ptr<CustomOps>> make_recurrent_ops(const OrtApi& api) {
   return CustomOps::create(api, kMendDomain,
                            {std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
-                            std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE)});
+                            std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE),
+                            std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
+                            std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE),
+                            std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32)});
 }
 
 }  // namespace dycl::backends::ort

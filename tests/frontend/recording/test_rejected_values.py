@@ -254,3 +254,21 @@ def test_bags_of_open_lengths():
     for i, o in ((I(1, 2, 3, 4), I(1, 2, 3)), (I(1, 2), I(0, 1, 3))):
         with pytest.raises(RuntimeError):
             program(i, o)
+
+
+@pytest.mark.parametrize("layer", [torch.nn.GRU, torch.nn.LSTM, torch.nn.RNN], ids=lambda layer: layer.__name__)
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_sequences_without_steps_or_rows(layer, batch_first):
+    layer = layer(3, 4, batch_first=batch_first)
+
+    def model(x, keep, n):
+        steps = n.item()
+        return layer(x[keep, :steps] if batch_first else x[:steps, keep])[0]
+
+    x, some, none = torch.rand(5, 5, 3), I(1, 0, 1, 1, 0) > 0, torch.zeros(5) > 0
+    program = dycl.compile(model, (x, some, I(3)[0]))
+    for keep, n in ((some, 1), (~some, 4), (none, 2)):
+        torch.testing.assert_close(program(x, keep, I(n)[0]), model(x, keep, I(n)[0]))
+    for call in (model, program):
+        with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0 in RNN"):
+            call(x, some, I(0)[0])

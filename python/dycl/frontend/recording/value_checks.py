@@ -371,6 +371,14 @@ def _counting(recorder, given: dict) -> None:
     _require(recorder, sympy.Ge(expression(given.get("minlength") or 0), 0), "minlength should be >= 0")
 
 
+def _recurrent(recorder, given: dict) -> None:
+    """A layer takes no sequence without steps; of a packed sequence there is none."""
+    x = given.get("input")
+    if x is not None and x.dim() == 3:
+        _require(recorder, sympy.Gt(expression(x.shape[1 if given["batch_first"] else 0]), 0),
+                 "Expected sequence length to be larger than 0 in RNN")
+
+
 def _made(recorder, given: dict) -> None:
     sizes = list(given["size"])
     negative = next((n for n in sizes if type(n) is int and n < 0), None)
@@ -399,6 +407,7 @@ _CHECKED: dict[Any, Callable] = {
     aten.linalg_ldl_solve: _pivots(aten.linalg_ldl_factor_ex.default, "ldl_factor",
                                    "Pivots given to ldl_solve must all satisfy |pivot| >= 1. ",
                                    "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). ", signed=True),
+    **dict.fromkeys((aten.lstm, aten.gru, aten.rnn_tanh, aten.rnn_relu), _recurrent),
     **dict.fromkeys((aten.ones, aten.zeros, aten.full, aten.rand, aten.randn, aten.randint, aten.new_full), _made),
 }
 
