@@ -195,7 +195,8 @@ class CompiledProgram:
 
         Returns {"inputs", "mismatches", "log10_error", "arms"}; "arms" says how many arms of the program's
         branches these inputs took and which they never took. With `drive`, the captured graph and the program
-        are forced through the arms that remain (at most `budget` runs) and compared there too."""
+        are forced through the arms that remain (at most `budget` runs) and compared there too; of "unmatched" runs
+        it is not known which decisions of the graph the program still makes, so nothing is said of them."""
         if self._verifier is None:
             raise ValueError("a loaded program has no model beside it; compile it here to verify")
         return self._verifier(self, self._model, inputs, rtol, atol, drive, budget)

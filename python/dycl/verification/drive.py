@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 from typing import Any, Iterator
 
 import torch
@@ -88,14 +89,14 @@ def drive(program: Any, inputs: list[tuple[list, list]], rtol: float, atol: floa
     in_package = collections.Counter(place_of_decision(d) for d in decisions)
     in_package.pop(None, None)
     best = None
-    guesses = _guesses(graph, in_package)
+    guesses, unsure = _guesses(graph, in_package)
     for gone in guesses:
         drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, gone), decisions)
         if drives.run(budget, patient=len(guesses) == 1):
             return drives.report()
         if best is None or drives.runs > best[0]:
             best = drives.runs, gone
-    drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, best[1]), decisions)
+    drives = _Drives(program, inputs, rtol, atol, Arms(graph, in_package, best[1]), decisions, unsure)
     drives.run(budget, patient=True)
     return drives.report()
 
@@ -103,28 +104,30 @@ def drive(program: Any, inputs: list[tuple[list, list]], rtol: float, atol: floa
 MOST_GUESSES = 64
 
 
-def _guesses(graph: Any, in_package: Any) -> list[frozenset]:
+def _guesses(graph: Any, in_package: Any) -> tuple[list[frozenset], frozenset]:
     """Passes drop decisions that change nothing or are known. Where the graph has more decisions at a place of the
-    source than the program, which of them are gone? Numbers of branches, likely ones first:
-    the last round of a loop."""
+    source than the program, which of them are gone? Numbers of branches, likely ones first: the last round of a loop.
+    And where there are too many guesses for all of them: the places that they are about."""
     branches = [b for b in graph.reachable_blocks() if isinstance(b.exit, Branch)]
     at: dict = collections.defaultdict(list)
     for number, block in enumerate(branches):
         at[place_of(block.exit_span)].append(number)
-    choices = []
-    for place, numbers in at.items():
-        lost = len(numbers) - in_package[place] if place in in_package else 0
-        if lost > 0:
-            choices.append(list(itertools.islice(itertools.combinations(reversed(numbers), lost), MOST_GUESSES)))
-    return [frozenset(itertools.chain(*c)) for c in itertools.islice(itertools.product(*choices), MOST_GUESSES)]
+    lost = {place: len(numbers) - in_package[place] for place, numbers in at.items()
+            if place in in_package and len(numbers) > in_package[place]}
+    choices = [list(itertools.islice(itertools.combinations(reversed(at[place]), n), MOST_GUESSES))
+               for place, n in lost.items()]
+    guesses = [frozenset(itertools.chain(*c)) for c in itertools.islice(itertools.product(*choices), MOST_GUESSES)]
+    count = math.prod(math.comb(len(at[place]), n) for place, n in lost.items())
+    return guesses, frozenset(lost if count > len(guesses) else ())
 
 
 class _Drives:
     """Runs of graph and program side by side under one guess of which decision is which."""
 
-    def __init__(self, program: Any, inputs: list, rtol: float, atol: float, arms: Arms, decisions: list):
+    def __init__(self, program: Any, inputs: list, rtol: float, atol: float, arms: Arms, decisions: list,
+                 unsure: frozenset = frozenset()):
         self.graph, self.engine, self.inputs = program._graph, program._engine, inputs
-        self.decisions, self.arms = decisions, arms
+        self.decisions, self.arms, self.unsure = decisions, arms, unsure
         self.rtol, self.atol = rtol, atol
         self.worst, self.mismatches = 0.0, []
         self.impossible = self.unmatched = self.runs = 0
@@ -178,6 +181,9 @@ class _Drives:
             return False  # it follows from what was decided before: there is no such path
         if plan and passed != course.passed():
             self.unmatched += 1  # a test that follows from an earlier one is gone from the program: it cannot be forced
+            return False
+        if plan and found and any(place_of(b.exit_span) in self.unsure for b, _, _ in course.steps):
+            self.unmatched += 1  # both may have been forced apart: which decision is which was not found out
             return False
         self.worst = max(self.worst, policy.worst)
         self.mismatches += [(number, f"{_told(plan)}: {text}") for text in found]

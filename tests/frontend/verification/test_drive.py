@@ -4,6 +4,7 @@
 import torch
 
 import dycl
+from dycl.verification import drive
 from tests.frontend.support.harness import T
 
 
@@ -82,6 +83,36 @@ def test_a_wrong_arm_beside_a_dropped_decision_is_found():
             if getattr(node, "target", None) is torch.ops.aten.add.Tensor and node.args[1] == 2:
                 node.args = (node.args[0], 3)
     assert program.verify([(T(1, 2),)], drive=True)["mismatches"] != []
+
+
+def chosen(x, a, b):
+    if x.max() > 3:
+        return a
+    return b
+
+
+class Chosen(torch.nn.Module):
+    """Three decisions at one place; the program drops the second one."""
+
+    def forward(self, x, y):
+        a = chosen(x, x, y)
+        b = chosen(a, y, y)
+        return chosen(b + a, a * 2, b * 3)
+
+
+def test_too_many_decisions_to_know_which_is_gone(monkeypatch):
+    given = [(T(1, 2), T(5, 1)), (T(3, 6), T(5, 1))]
+    program = dycl.compile(Chosen(), given[0])
+    assert len(program._engine.program.decisions) == 2
+    assert program.verify(given, drive=True)["arms"]["unmatched"] == 0
+    monkeypatch.setattr(drive, "MOST_GUESSES", 1)  # that the last one is gone, which is wrong
+    report = program.verify(given, drive=True)
+    assert report["mismatches"] == [] and report["arms"]["unmatched"] > 0
+    for block in program._graph.reachable_blocks():  # what inputs take is told all the same
+        for node in block.nodes:
+            if getattr(node, "target", None) is torch.ops.aten.mul.Tensor and node.args[1] == 2:
+                node.args = (node.args[0], 4)
+    assert program.verify(given, drive=True)["mismatches"] != []
 
 
 def raising(x):
