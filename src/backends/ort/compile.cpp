@@ -285,6 +285,27 @@ void fill_operands(const onnx::Graph& graph, onnx::Node& node, std::vector<onnx:
   }
 }
 
+// The engine ends the process for volumes without extent: an error before.
+void check_volumes(const onnx::Graph& graph, onnx::Node& node, std::vector<onnx::Node>& nodes) {
+  if (!node.domain.empty() || node.op_type != "ConvTranspose" || node.inputs.size() < 2) return;
+  const auto is_of_volumes = [&](const onnx::Tensor& t) {
+    return t.name == node.inputs[1] && t.dims.size() == 5 && (t.dtype == DType::F32 || t.dtype == DType::F16);
+  };
+  if (std::none_of(graph.initializers.begin(), graph.initializers.end(), is_of_volumes)) return;
+  for (const auto* infos : {&graph.inputs, &graph.value_infos})
+    for (const onnx::ValueInfo& info : *infos)
+      if (info.name == node.inputs[0] && info.shape && info.shape->size() == 5 &&
+          std::all_of(info.shape->begin() + 2, info.shape->end(), [](const onnx::Dimension& d) { return d.value > 0; }))
+        return;
+  onnx::Node check;
+  check.domain = kMendDomain, check.op_type = "Filled";
+  check.name = node.name + "_checked";
+  check.inputs = {node.inputs[0]}, check.outputs = {check.name};
+  check.attributes.push_back(onnx::int_attribute("only_whole", 1));
+  node.inputs[0] = check.name;
+  nodes.push_back(std::move(check));
+}
+
 // After each LSTM and GRU, its mend.
 void mend_recurrent(onnx::Model& model) {
   std::vector<onnx::Node> nodes;
@@ -292,11 +313,12 @@ void mend_recurrent(onnx::Model& model) {
     std::optional<onnx::Node> mend;
     if (can_mend(node)) mend = mend_of(node);
     if (mend) fill_operands(model.graph, node, nodes);
+    check_volumes(model.graph, node, nodes);
     nodes.push_back(std::move(node));
-    if (!mend) continue;
-    nodes.push_back(std::move(*mend));
-    model.opsets.emplace(kMendDomain, 1);
+    if (mend) nodes.push_back(std::move(*mend));
   }
+  if (std::any_of(nodes.begin(), nodes.end(), [](const onnx::Node& node) { return node.domain == kMendDomain; }))
+    model.opsets.emplace(kMendDomain, 1);
   model.graph.nodes = std::move(nodes);
 }
 

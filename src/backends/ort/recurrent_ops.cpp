@@ -225,6 +225,7 @@ struct Op : CustomOp<Op> {
 struct Filling {
   const OrtApi& api;
   std::size_t size;  // of an element
+  bool only_whole;   // images without pixels are an error, and nothing is filled
 
   bool compute(Calls& calls, OrtKernelContext* context) const;
 };
@@ -236,12 +237,15 @@ bool Filling::compute(Calls& calls, OrtKernelContext* context) const {
   void *from = nullptr, *to = nullptr;
   if (!calls.ok(api.KernelContext_GetInput(context, 0, &value)) || !read_shape(api, calls, value, shape)) return false;
   const bool is_empty = shape.count() == 0;
-  std::replace(shape.dims, shape.dims + shape.rank, std::int64_t{0}, std::int64_t{1});
+  if (only_whole && is_empty && shape.rank > 2 && shape.dims[0] != 0 && shape.dims[1] != 0)
+    return calls.fail("ConvTranspose: an input without extent along one of its spatial dims");
+  if (!only_whole) std::replace(shape.dims, shape.dims + shape.rank, std::int64_t{0}, std::int64_t{1});
   if (!calls.ok(api.KernelContext_GetOutput(context, 0, shape.dims, shape.rank, &made)) ||
       !calls.ok(api.GetTensorMutableData(const_cast<OrtValue*>(value), &from)) ||
       !calls.ok(api.GetTensorMutableData(made, &to)))
     return false;
   const auto count = static_cast<std::size_t>(shape.count());
+  if (count == 0) return true;
   if (!is_empty)
     std::memcpy(to, from, count * size);
   else if (shape.elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32)
@@ -261,8 +265,11 @@ struct Filled : CustomOp<Filled> {
   static std::size_t outputs() { return 1; }
   ONNXTensorElementDataType input(std::size_t /*index*/) const { return elements; }
   ONNXTensorElementDataType output(std::size_t /*index*/) const { return elements; }
-  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* /*info*/) const {
-    return new Filling{api, elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE ? sizeof(double) : sizeof(float)};
+  void* kernel(Calls& /*calls*/, const OrtApi& api, const OrtKernelInfo* info) const {
+    const std::size_t size = elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE    ? 8
+                             : elements == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? 2
+                                                                                 : 4;
+    return new Filling{api, size, int_attribute(api, info, "only_whole", 0) != 0};
   }
 };
 
@@ -274,6 +281,7 @@ Result<std::unique_ptr<CustomOps>> make_recurrent_ops(const OrtApi& api) {
                             std::make_shared<Op>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE),
                             std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
                             std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE),
+                            std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16),
                             std::make_shared<Filled>(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32)});
 }
 

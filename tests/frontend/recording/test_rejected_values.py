@@ -272,3 +272,19 @@ def test_sequences_without_steps_or_rows(layer, batch_first):
     for call in (model, program):
         with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0 in RNN"):
             call(x, some, I(0)[0])
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_transposed_convolutions_of_no_extent(dims):
+    layer = getattr(torch.nn, f"ConvTranspose{dims}d")(2, 2, 3)
+
+    def model(x, keep, n):
+        return layer(x[keep, :, :n.item()])
+
+    x, some, none = torch.rand(3, 2, *[4] * dims), I(1, 0, 1) > 0, torch.zeros(3) > 0
+    program = dycl.compile(model, (x, some, I(3)[0]))
+    for keep, n in ((some, 1), (~some, 4), (none, 2), (none, 0)):
+        torch.testing.assert_close(program(x, keep, I(n)[0]), model(x, keep, I(n)[0]))
+    for call in (model, program):
+        with pytest.raises(RuntimeError):
+            call(x, some, I(0)[0])

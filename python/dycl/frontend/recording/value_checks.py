@@ -379,6 +379,16 @@ def _recurrent(recorder, given: dict) -> None:
                  "Expected sequence length to be larger than 0 in RNN")
 
 
+def _transposed_convolution(recorder, given: dict) -> None:
+    """Of extents of 0 it takes those of the batch and of the channels."""
+    x, weight = given["input"], given["weight"]
+    sizes = [expression(n) for n in x.shape]
+    if x.dim() == weight.dim():
+        some = sympy.And(*(sympy.Gt(n, 0) for n in sizes[2:]))
+        _require(recorder, sympy.Or(sympy.Eq(sizes[0], 0), sympy.Eq(sizes[1], 0), some),
+                 "Only zero batch or zero channel inputs are supported")
+
+
 def _made(recorder, given: dict) -> None:
     sizes = list(given["size"])
     negative = next((n for n in sizes if type(n) is int and n < 0), None)
@@ -407,6 +417,7 @@ _CHECKED: dict[Any, Callable] = {
     aten.linalg_ldl_solve: _pivots(aten.linalg_ldl_factor_ex.default, "ldl_factor",
                                    "Pivots given to ldl_solve must all satisfy |pivot| >= 1. ",
                                    "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). ", signed=True),
+    **dict.fromkeys((aten.conv_transpose1d, aten.conv_transpose2d, aten.conv_transpose3d), _transposed_convolution),
     **dict.fromkeys((aten.lstm, aten.gru, aten.rnn_tanh, aten.rnn_relu), _recurrent),
     **dict.fromkeys((aten.ones, aten.zeros, aten.full, aten.rand, aten.randn, aten.randint, aten.new_full), _made),
 }
