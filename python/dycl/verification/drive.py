@@ -182,12 +182,15 @@ class _Drives:
         if plan and passed != course.passed():
             self.unmatched += 1  # a test that follows from an earlier one is gone from the program: it cannot be forced
             return False
-        if plan and found and any(place_of(b.exit_span) in self.unsure for b, _, _ in course.steps):
+        if plan and found and self.may_be_apart(course):
             self.unmatched += 1  # both may have been forced apart: which decision is which was not found out
             return False
         self.worst = max(self.worst, policy.worst)
         self.mismatches += [(number, f"{_told(plan)}: {text}") for text in found]
         return True
+
+    def may_be_apart(self, course: _Course) -> bool:
+        return any(place_of(block.exit_span) in self.unsure for block, _, _ in course.steps)
 
     def report(self) -> dict:
         arms = self.arms
