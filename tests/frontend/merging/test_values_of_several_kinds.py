@@ -93,8 +93,7 @@ def test_a_join_of_tensors_fails_at_the_first_element_that_is_none():
     assert str(ours.value).splitlines()[0] in str(eager.value) or str(eager.value) in str(ours.value)
 
 
-@pytest.mark.parametrize("values", ["None, x * 2", "1, x * 2", "1, 2.5", "'a', None",
-                                    "x * 2, x[0]", "True, 3", "'a', 'b'"])
+@pytest.mark.parametrize("values", ["None, x * 2", "1, x * 2", "1, 2.5", "x * 2, x[0]", "True, 3"])
 def test_of_all_kinds(made, values):
     """Looked at by operators, tests, calls, attributes and formats."""
     space = {"torch": torch}
@@ -109,8 +108,6 @@ def program(x):
             return -1
         if isinstance(y, torch.Tensor):
             return y.dim() + 10
-        if isinstance(y, str):
-            return len(y)
         return y
     found = [size(v), size(kept["w"][0]), v is None, type(v) is type(w), bool(v is not None)]
     if isinstance(w, float):

@@ -8,7 +8,7 @@ import pytest
 import dycl
 from dycl.frontend.polyfills import set_order
 from dycl.frontend.state import set_tables
-from tests.frontend.support.harness import I, T, check
+from tests.frontend.support.harness import I, T, check, refused
 
 INPUTS = [(I(3, 10, 3, 25),), (I(0, 1, 2, 3),), (I(25, 3, 25, 11),), (I(17, 33, 9, 0),)]
 
@@ -66,7 +66,8 @@ def changed(x):
 
 
 def test_changed_while_it_is_iterated():
-    check(changed, [(I(0, 0),), (I(17, 1),), (I(33, 1),), (I(33, 0),), (I(25, 33),)], by_result=True)
+    """Paths meet between the elements, and how often the set was changed is a number of the run."""
+    refused(changed, [(I(0, 0),), (I(17, 1),), (I(33, 1),), (I(33, 0),), (I(25, 33),)], "while it is iterated")
 
 
 def put_back(x):

@@ -98,7 +98,7 @@ def passed(m: Any, x: Any) -> Any:
 
 def may_be(x: Any) -> bool:
     """Whether it may be one of several kinds."""
-    return x is None or type(x) is str or kind_of(x) is not None or isinstance(x, torch.Tensor) or type(x) is RtOneOf
+    return x is None or kind_of(x) is not None or isinstance(x, torch.Tensor) or type(x) is RtOneOf
 
 
 def differ(m: Any, a: Any, b: Any) -> bool:
@@ -111,7 +111,7 @@ def differ(m: Any, a: Any, b: Any) -> bool:
 
 def _kind(m: Any, x: Any) -> Any:
     """None: a copy cannot stand for it."""
-    return ("const", x) if x is None or type(x) is str else kind_inside(m, x)
+    return ("const", x) if x is None else kind_inside(m, x)
 
 
 def _number(m: Any, kind: tuple) -> int:
